@@ -1,0 +1,50 @@
+"""What every environment here is: a gymnasium.Env with discrete actions whose observations are frames of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+Frame = NDArray[np.uint8]
+
+
+class FrameEnvironment(gymnasium.Env[Frame, Any]):
+    """A pixel environment.
+
+    Observations are uint8: either H×W×3 RGB, or H×W palette indices when `palette` is set. `reset(seed=s)` makes
+    everything that follows a function of `s` and the actions. `info["state"]`, where there is one, is a flat numpy
+    array of one dtype and length: the ground truth behind the frame (RAM, pose, car state).
+    """
+
+    name: str
+    """The name `make_environment` rebuilds it by, for example `atari/pong`."""
+    arguments: dict[str, Any]
+    """The options it was made with; JSON values only, so that a data set can record them."""
+    action_meanings: tuple[str, ...]
+    """One word or two per action, for people."""
+    palette: Frame | None = None
+    """(256, 3) colours when frames are indices."""
+    action_repeat: int = 1
+    """Emulator or physics steps per action."""
+
+    def provenance(self) -> dict[str, Any]:
+        """What else decides the frames: versions, ROM hash. JSON values only."""
+        return {}
+
+    def rgb(self, frame: Frame) -> Frame:
+        """The frame as H×W×3 colours."""
+        return frame if self.palette is None else self.palette[frame]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Workers and tests pickle the recipe, never the emulator behind it.
+        from framedream.envs import make_environment
+
+        return _remake, (make_environment, self.name, self.arguments)
+
+
+def _remake(make: Any, name: str, arguments: dict[str, Any]) -> FrameEnvironment:
+    environment: FrameEnvironment = make(name, **arguments)
+    return environment
