@@ -81,6 +81,7 @@ class CountingEnvironment(FrameEnvironment):
         return self._frame(), self._info()
 
     def step(self, action: int) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        self.check_action(action)
         self._count = Count(seed=self._count.seed, step=self._count.step + 1, action=int(action))
         last = self._count.step == self._frames - 1
         terminated, truncated = last and not self._truncates, last and self._truncates

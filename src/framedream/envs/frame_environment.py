@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 Frame = NDArray[np.uint8]
@@ -23,12 +24,18 @@ class FrameEnvironment(gymnasium.Env[Frame, Any]):
     """The name `make_environment` rebuilds it by, for example `atari/pong`."""
     arguments: dict[str, Any]
     """The options it was made with; JSON values only, so that a data set can record them."""
+    action_space: spaces.Discrete
     action_meanings: tuple[str, ...]
     """One word or two per action, for people."""
     palette: Frame | None = None
     """(256, 3) colours when frames are indices."""
     action_repeat: int = 1
     """Emulator or physics steps per action."""
+
+    def check_action(self, action: int) -> None:
+        """Refuse what is not an action, such as the -1 that stands behind a recorded episode's last frame."""
+        if not 0 <= action < self.action_space.n:
+            raise ValueError(f"{self.name} has actions 0 to {self.action_space.n - 1}, not {action}")
 
     def provenance(self) -> dict[str, Any]:
         """What else decides the frames: versions, ROM hash. JSON values only."""

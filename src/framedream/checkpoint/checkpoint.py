@@ -1,0 +1,84 @@
+"""Writing a checkpoint, and rebuilding from it: the simulator for anybody, the training state for resuming."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from framedream.checkpoint.configuration import Configuration
+from framedream.checkpoint.folder import check_folder, new_folder
+from framedream.checkpoint.run_folder import TRAINING_FILE, find_checkpoint, read_training, step_folder
+from framedream.checkpoint.tensors import read_tensors, write_tensors
+from framedream.errors import UserError
+from framedream.model.simulator import Simulator
+from framedream.model.simulator_spec import SimulatorSpec
+from framedream.model.statistics import FrameStatistics
+
+MODEL, TRAINING = "model", "training"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint whose bytes have been checked."""
+
+    folder: Path
+    configuration: Configuration
+    training: dict[str, Any]
+
+    def simulator(self, device: str | torch.device = "cpu") -> Simulator:
+        """The simulator, rebuilt from what the checkpoint says of it; in evaluation mode."""
+        tensors = read_tensors(self.folder, MODEL)
+        statistics = FrameStatistics(tensors["background"], tensors.get("palette"))
+        # Without memory at first: drawing initial parameters would take seconds, and random numbers that are not ours.
+        with torch.device("meta"):
+            simulator = Simulator(SimulatorSpec.from_json(self.configuration.simulator), statistics)
+        try:
+            simulator.load_state_dict(tensors, assign=True)
+        except RuntimeError as error:
+            raise UserError(
+                f"The weights in {self.folder} do not fit its own configuration: "
+                f"it was written by another version ({self.configuration.code_version}) of framedream."
+            ) from error
+        return simulator.to(device).eval()
+
+    def training_tensors(self) -> dict[str, Tensor]:
+        """Optimiser and random states, by name."""
+        return read_tensors(self.folder, TRAINING)
+
+
+def open_checkpoint(folder: Path) -> Checkpoint:
+    """A run's newest checkpoint, or the given one; refused when it is damaged or somebody else's."""
+    folder = find_checkpoint(folder)
+    check_folder(folder)
+    return Checkpoint(folder, Configuration.read(folder), read_training(folder))
+
+
+def load_simulator(folder: Path | str, device: str | torch.device = "cpu") -> Simulator:
+    """The simulator of a run folder (its newest checkpoint) or of a step folder."""
+    return open_checkpoint(Path(folder)).simulator(device)
+
+
+def save_checkpoint(
+    run: Path,
+    simulator: Simulator,
+    configuration: Configuration,
+    training: Mapping[str, Any],
+    training_tensors: Mapping[str, Tensor],
+    shard_bytes: int | None = None,
+) -> Path:
+    """Write `run/step-N` for N = `training["updates"]`; a checkpoint that is already there stays."""
+    step = step_folder(run, training["updates"])
+    if step.exists():
+        return step
+    with new_folder(step) as folder:
+        configuration.write(folder)
+        (folder / TRAINING_FILE).write_text(json.dumps(dict(training), indent=1) + "\n")
+        write_tensors(folder, MODEL, simulator.state_dict(), shard_bytes)
+        write_tensors(folder, TRAINING, training_tensors, shard_bytes)
+    return step

@@ -1,0 +1,89 @@
+"""A run's folder: `step-N` folders, of which the newest complete one wins, beside the run's metrics and lock."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from framedream.checkpoint.folder import FILE_LIST, remove_folder
+from framedream.errors import UserError
+
+TRAINING_FILE = "training.json"
+METRICS_FILE = "metrics.jsonl"
+LOCK_FILE = ".lock"
+_STEP = re.compile(r"step-(\d+)")
+
+
+def step_folder(run: Path, updates: int) -> Path:
+    return run / f"step-{updates}"
+
+
+def step_folders(run: Path) -> list[Path]:
+    """The complete checkpoints of a run, oldest first. (Incomplete ones never carry the name.)"""
+    found = [(int(match[1]), path) for path in run.glob("step-*") if (match := _STEP.fullmatch(path.name))]
+    return [path for _, path in sorted(found)]
+
+
+def find_checkpoint(folder: Path) -> Path:
+    """The checkpoint meant by a folder: itself when it is one, the newest one when it is a run."""
+    if not folder.exists():
+        raise UserError(f"There is no run or checkpoint at {folder}: `framedream train` makes one.")
+    if (folder / FILE_LIST).exists():
+        return folder
+    steps = step_folders(folder) if folder.is_dir() else []
+    if not steps:
+        raise UserError(f"{folder} is neither a run nor a checkpoint: it has no step-N folder and no {FILE_LIST}.")
+    return steps[-1]
+
+
+def read_training(step: Path) -> dict[str, Any]:
+    """How far training was at this checkpoint: `updates`, `frames`, …, and the `score` it had, if one was taken."""
+    content: dict[str, Any] = json.loads((step / TRAINING_FILE).read_text())
+    return content
+
+
+def remove_old_checkpoints(run: Path, keep: int) -> None:
+    """Keep the newest `keep` checkpoints and the one with the lowest score; `keep` = 0 keeps all."""
+    steps = step_folders(run)
+    if keep == 0 or len(steps) <= keep:
+        return
+    best = best_checkpoint(run)
+    for step in steps[:-keep]:
+        if step != best:
+            remove_folder(step)
+
+
+def best_checkpoint(run: Path) -> Path | None:
+    """The checkpoint with the lowest score, the newest of equals; None where nothing was measured."""
+    scores = {step: read_training(step).get("score") for step in step_folders(run)}
+    measured = {step: score for step, score in scores.items() if score is not None}
+    return min(reversed(measured), key=lambda step: measured[step], default=None)
+
+
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """The lines of a run's metrics; one that a killed program left half written is passed over."""
+    rows = []
+    for line in (run / METRICS_FILE).read_text().splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return rows
+
+
+@contextmanager
+def only_trainer(run: Path) -> Iterator[None]:
+    """Hold a run for training, or refuse because another program does; the system frees it when we die."""
+    with (run / LOCK_FILE).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"Another program is training {run}; wait until it has ended, or choose another --out."
+            ) from error
+        yield

@@ -1,0 +1,131 @@
+"""Measure a simulator's open-loop error at every step to a horizon, beside baselines that need no simulator.
+
+Every sequence is watched for ten frames and then predicted from actions alone. Results go to
+RUN/evaluation/step-N/: results.json, steps.csv, a film and sheets of salient frames; `framedream report` makes a
+page of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from framedream.errors import UserError
+
+if TYPE_CHECKING:
+    from framedream.checkpoint.checkpoint import Checkpoint
+    from framedream.evaluation.environment_check import EnvironmentCheck
+    from framedream.evaluation.evaluate import EvaluationPlan
+    from framedream.evaluation.results import Evaluation
+
+PAPER_SEQUENCES = 10_000
+USUAL_SEQUENCES = 1_000
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """The command's options."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """A run (its newest checkpoint) or one of its checkpoints, RUN/step-N."""
+    data: Path | None = None
+    """The data set to measure on; by default the one it was trained on."""
+    horizon: int = 200
+    """Steps to predict."""
+    sequences: int | None = None
+    """Sequences per split: 1,000 unless said otherwise."""
+    full: bool = False
+    """10,000 sequences, the paper's number."""
+    split: Literal["test", "train", "both"] = "test"
+    """Held-out episodes, those trained on, or one after the other."""
+    warm_up: int = 10
+    """Frames observed before the first prediction."""
+    other_data: Path | None = None
+    """A data set of another policy, measured beside."""
+    all_checkpoints: bool = False
+    """Measure every checkpoint of the run: error against frames seen."""
+    check_environment: bool = False
+    """Replay some episodes in their environment first: it must make no error at all."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to run the simulator."""
+    overwrite: bool = False
+    """Measure again what was measured with other settings, and replace it."""
+    json: bool = False
+    """Print everything as JSON, and nothing else, on standard output."""
+
+
+def main(arguments: list[str]) -> None:
+    options = tyro.cli(Evaluate, args=arguments, prog="framedream evaluate", description=__doc__)
+    from framedream.checkpoint.checkpoint import open_checkpoint
+    from framedream.checkpoint.run_folder import find_checkpoint, step_folders
+    from framedream.evaluation.console import show
+
+    newest = find_checkpoint(options.run)
+    folders = step_folders(newest.parent) if options.all_checkpoints else [newest]
+    checkpoints = [open_checkpoint(folder) for folder in folders]
+    plan = _make_plan(options, checkpoints[-1])
+    check = plan.check_environment() if options.check_environment else None
+    if check is not None:
+        print(check, file=sys.stderr)
+    evaluations = [
+        _evaluate(options, plan, checkpoint, check if checkpoint is checkpoints[-1] else None)
+        for checkpoint in checkpoints
+    ]
+    if options.json:
+        content = [evaluation.as_json() for evaluation in evaluations]
+        print(json.dumps(content if options.all_checkpoints else content[0], ensure_ascii=False))
+    else:
+        show(evaluations)
+    if check is not None and check.largest_error:
+        sys.exit(1)
+
+
+def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
+    import torch
+
+    from framedream.data.dataset import open_data_set
+    from framedream.evaluation.evaluate import EvaluationPlan, Settings
+
+    data = options.data or Path(str(checkpoint.configuration.data["folder"]))
+    if options.data is None and not data.exists():
+        raise UserError(f"The data set it was trained on, {data}, is not there: name one with --data.")
+    available = torch.cuda.is_available()
+    if options.device == "cuda" and not available:
+        raise UserError("This machine has no CUDA device that PyTorch can use: leave --device out, or say cpu.")
+    device = torch.device("cuda" if available and options.device != "cpu" else "cpu")
+    usual = PAPER_SEQUENCES if options.full else USUAL_SEQUENCES
+    settings = Settings(
+        horizon=options.horizon,
+        sequences=usual if options.sequences is None else options.sequences,
+        warm_up=options.warm_up,
+        splits=("test", "train") if options.split == "both" else (options.split,),
+    )
+    other = None if options.other_data is None else open_data_set(options.other_data)
+    return EvaluationPlan(open_data_set(data), settings, device, other)
+
+
+def _evaluate(
+    options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint, check: EnvironmentCheck | None
+) -> Evaluation:
+    """Measure one checkpoint, or read what was measured before with the same settings."""
+    from framedream.evaluation.console import EvaluationProgress
+    from framedream.evaluation.results import write_results
+    from framedream.evaluation.store import results_folder, stored_evaluation
+
+    folder = results_folder(checkpoint.folder)
+    stored = None if options.overwrite else stored_evaluation(checkpoint.folder)
+    if stored is not None and stored.settings == plan.as_json() and check is None:
+        print(f"{folder} holds this evaluation already; --overwrite measures again.", file=sys.stderr)
+        return stored
+    if stored is not None:
+        raise UserError(f"{folder} holds an evaluation with other settings: add --overwrite to replace it.")
+    with EvaluationProgress(checkpoint.folder.name) as progress:
+        evaluation = plan.evaluate(checkpoint, progress, folder, check)
+    write_results(evaluation, folder)
+    print(f"Written: {folder}", file=sys.stderr)
+    return evaluation

@@ -1,0 +1,47 @@
+"""Write one self-contained HTML page about one or several evaluated runs.
+
+The page holds its figures, tables and films itself: it can be mailed, opened without a network, and printed. Runs
+that were measured on the same sequences are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from framedream.errors import UserError
+
+
+@dataclass(frozen=True)
+class Report:
+    """The command's options."""
+
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Runs (their newest evaluated checkpoints) or single checkpoints, RUN/step-N."""
+    out: Path
+    """The page to write, FILE.html."""
+    overwrite: bool = False
+    """Replace the page if it exists."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `framedream report`."""
+    options = tyro.cli(Report, args=arguments, prog="framedream report", description=__doc__)
+    if not options.runs:
+        raise UserError("Name the run to report on, for example: framedream report runs/pong --out pong.html.")
+    if options.out.exists() and not options.overwrite:
+        raise UserError(f"{options.out} exists: add --overwrite to replace it, or choose another --out.")
+    if not options.out.parent.is_dir():
+        raise UserError(f"The folder {options.out.parent} does not exist: make it, or choose another --out.")
+
+    from rich.console import Console
+
+    from framedream.evaluation.report.page import write_report
+    from framedream.evaluation.report.runs import read_runs
+
+    with Console(stderr=True).status("Drawing the page"):
+        write_report(read_runs(options.runs), options.out)
+    print(f"Written: {options.out} ({options.out.stat().st_size / 1e6:.1f} MB)")

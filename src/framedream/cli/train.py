@@ -1,0 +1,174 @@
+"""Train a simulator on a data set.
+
+Starts from a preset (`framedream presets`), any field of which can be changed here. Ctrl-C saves a checkpoint;
+the same command with --resume goes on from the newest one, as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from framedream.checkpoint.configuration import Configuration
+from framedream.checkpoint.run_folder import step_folders
+from framedream.errors import UserError
+from framedream.experiments.presets import preset, refuse_misfit
+from framedream.training.specification import RunSpec
+
+if TYPE_CHECKING:
+    import torch
+
+    from framedream.data.dataset import DataSet
+    from framedream.evaluation.periodic import PeriodicEvaluation
+
+DEFAULT_PRESET = "small"
+LINE_EVERY = 10.0  # seconds between lines of progress where there is no terminal to draw a bar on
+
+
+@dataclass(frozen=True)
+class Train:
+    """What to train, on what, where."""
+
+    data: Annotated[Path, tyro.conf.Positional]
+    """Folder of the data set."""
+    out: Path
+    """Folder of the run; never overwritten."""
+    run: Annotated[RunSpec, tyro.conf.arg(name="")]
+    preset: str = DEFAULT_PRESET
+    """Ready-made run to start from."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute; auto: on a GPU where there is one."""
+    resume: bool = False
+    """Go on with the run in --out (or begin it, where there is none yet)."""
+    minutes: float | None = None
+    """Stop after so many minutes, with a checkpoint."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `framedream train`."""
+    name, run = _starting_point(arguments)
+    default = Train(data=tyro.MISSING, out=tyro.MISSING, run=run, preset=name)
+    wanted = tyro.cli(Train, args=arguments, prog="framedream train", description=__doc__, default=default)
+
+    from framedream.data.dataset import open_data_set
+    from framedream.training.run import run_training
+
+    device = _device(wanted.device)
+    data = open_data_set(wanted.data)
+    refuse_misfit(wanted.preset, wanted.data, data.recording.frame_shape, data.recording.action_meanings)
+    with _Progress() as progress:
+        outcome = run_training(
+            data,
+            wanted.out,
+            wanted.run,
+            progress,
+            preset=wanted.preset,
+            device=device,
+            evaluate=_evaluation(data, wanted.run),
+            resume=wanted.resume,
+            minutes=wanted.minutes,
+        )
+    if outcome == "finished":
+        progress.say(f"Trained: {wanted.out}. Next: framedream evaluate {wanted.out} --data {wanted.data}")
+        return
+    again = arguments if "--resume" in arguments else [*arguments, "--resume"]
+    progress.say(f"Stopped ({outcome}), saved. To go on: framedream train {shlex.join(again)}")
+    if outcome == "interrupted":
+        sys.exit(130)
+
+
+def _starting_point(arguments: list[str]) -> tuple[str, RunSpec]:
+    """The preset's name and fields that the command line changes; those of the run itself when it is resumed."""
+    out, name = _value_of("--out", arguments), _value_of("--preset", arguments)
+    steps = step_folders(Path(out)) if out is not None and "--resume" in arguments else []
+    if not steps:
+        return name or DEFAULT_PRESET, preset(name or DEFAULT_PRESET).run
+    began = Configuration.read(steps[-1]).run
+    began_with = began.pop("preset")
+    if name not in (None, began_with):
+        raise UserError(f"The run in {out} began with --preset {began_with}, not {name}: leave --preset out.")
+    return began_with, RunSpec.from_json(began)
+
+
+def _value_of(option: str, arguments: list[str]) -> str | None:
+    """What the command line gives for an option, before it is parsed in earnest."""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == option:
+            return following
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _evaluation(data: DataSet, run: RunSpec) -> PeriodicEvaluation | None:
+    from framedream.evaluation.periodic import PeriodicEvaluation
+
+    if run.evaluate_every == 0:
+        return None
+    splits = [name for name, split in data.splits.items() if len(split.episodes)]
+    return PeriodicEvaluation(data, run.evaluation_sequences, run.evaluation_horizon, run.warm_up, splits)
+
+
+def _device(name: str) -> torch.device:
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UserError("There is no GPU that PyTorch can use here: train with --device cpu.")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        torch.backends.cudnn.benchmark = True
+    return torch.device(name)
+
+
+class _Progress:
+    """A bar with loss, speed and time left; on a pipe or in a log file, a line now and then."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._console = Console(highlight=False, soft_wrap=True)
+        self._bar = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("updates, {task.fields[state]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("training", state="starting")
+        self._latest_line = 0.0
+
+    def begin(self, updates_made: int, updates: int) -> None:
+        self._bar.reset(self._task, total=updates, completed=updates_made, state="starting")
+        self._updates = updates
+
+    def advance(self, updates_made: int) -> None:
+        self._bar.update(self._task, completed=updates_made)
+
+    def show(self, row: Mapping[str, Any]) -> None:
+        state = f"loss {row['loss']:.4g}, {row['frames_per_second']:,.0f} frames/s"
+        self._bar.update(self._task, state=state)
+        if not self._console.is_terminal and time.monotonic() - self._latest_line > LINE_EVERY:
+            self._latest_line = time.monotonic()
+            self.say(f"update {row['updates']:,} of {self._updates:,}: {state}")
+
+    def say(self, text: str) -> None:
+        self._console.print(text)
+
+    def __enter__(self) -> _Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()

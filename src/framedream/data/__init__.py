@@ -1,0 +1,1 @@
+"""Data sets: recorded, checked, and read back byte for byte."""

@@ -1,0 +1,48 @@
+"""What exists: the list behind `framedream envs`."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EnvironmentEntry:
+    """One line of the list."""
+
+    name: str
+    family: str
+    summary: str
+    available: bool = True
+    install: str | None = None
+    """The command that makes it available, where it is not."""
+
+
+def list_environments() -> list[EnvironmentEntry]:
+    """Every environment by name; `gym:ID` and `module:function` stand for what they accept."""
+    return [
+        EnvironmentEntry("counting", "test", "a fake whose frames spell out seed, step and action"),
+        *atari_entries(),
+        EnvironmentEntry("gym:ID", "gymnasium", "any Gymnasium id that shows images, such as gym:CarRacing-v3"),
+        EnvironmentEntry("module:function", "own", "your own: a Python function that returns a gymnasium.Env"),
+    ]
+
+
+def atari_entries() -> list[EnvironmentEntry]:
+    """The paper's ten games first, then the others that the installed emulator can play."""
+    from framedream.envs.atari import PAPER_GAMES, playable_roms
+
+    installed = importlib.util.find_spec("ale_py") is not None
+    games = list(PAPER_GAMES)
+    if installed:
+        games += [game for game in playable_roms() if game not in PAPER_GAMES]
+    return [
+        EnvironmentEntry(
+            name=f"atari/{game}",
+            family="atari",
+            summary=game.replace("_", " ").title() + (", in the paper" if game in PAPER_GAMES else ""),
+            available=installed,
+            install=None if installed else "pip install 'framedream[atari]'",
+        )
+        for game in games
+    ]

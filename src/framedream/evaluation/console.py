@@ -1,0 +1,104 @@
+"""An evaluation in a terminal: a bar while it is measured, short tables afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from framedream.evaluation.measure import MODEL
+from framedream.evaluation.results import Band, Evaluation, Measurement
+from framedream.evaluation.verdict import sentence
+
+
+class EvaluationProgress:
+    """A bar per task, on standard error: standard output is for results."""
+
+    def __init__(self, name: str) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,} of {task.total:,} frames"),
+            TimeRemainingColumn(),
+        )
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._name = name
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, task: str, total: int, done: int) -> None:
+        """Say how far a task has come."""
+        if task not in self._tasks:
+            for earlier in self._tasks.values():
+                self._bars.remove_task(earlier)
+            self._tasks = {task: self._bars.add_task(f"{self._name}: {task}", total=total)}
+        self._bars.update(self._tasks[task], completed=done)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+
+def show(evaluations: Sequence[Evaluation]) -> None:
+    """Print the tables of the last evaluation and, of several, how the errors went down."""
+    console = Console()
+    for measurement in evaluations[-1].measurements:
+        _show_measurement(console, measurement)
+    if len(evaluations) > 1:
+        console.print(_over_training(evaluations))
+
+
+def _show_measurement(console: Console, measurement: Measurement) -> None:
+    console.print(
+        f"\n[bold]{measurement.data}[/bold]: {measurement.sequences:,} sequences of {measurement.episodes:,} episodes "
+        f"in {measurement.source['folder']}"
+    )
+    console.print(_table(measurement, "Prediction error", "error"))
+    console.print(_table(measurement, "The same on moving pixels", "moving"))
+    for note in measurement.notes:
+        console.print(note)
+    console.print(f"The simulator {sentence(measurement)}.")
+
+
+def _table(measurement: Measurement, title: str, what: str) -> Table:
+    bands: list[Band] = [getattr(curve, what) for curve in measurement.curves]
+    own = bands[0]
+    table = Table("step", "model", "95% interval", title=title, title_justify="left", box=SIMPLE_HEAD)
+    for column in table.columns:
+        column.justify = "right"
+    for curve in measurement.curves[1:]:
+        table.add_column(curve.name.replace(" ", "\n"), justify="right")
+    for step in measurement.shown_steps:
+        interval = f"{_short(own.low[step - 1])} to {_short(own.high[step - 1])}"
+        model, *others = (_short(band.at(step)) for band in bands)
+        table.add_row(str(step), model, interval, *others)
+    return table
+
+
+def _over_training(evaluations: Sequence[Evaluation]) -> Table:
+    measurements = [evaluation.measurements[0] for evaluation in evaluations]
+    steps = measurements[-1].shown_steps
+    table = Table(
+        "updates", "frames seen", title="Prediction error over training", title_justify="left", box=SIMPLE_HEAD
+    )
+    for step in steps:
+        table.add_column(f"step {step}", justify="right")
+    for evaluation, measurement in zip(evaluations, measurements, strict=True):
+        counts = (evaluation.checkpoint[name] for name in ("updates", "frames_with_warm_up"))
+        errors = (_short(measurement.curve(MODEL).error.at(step)) for step in steps)
+        table.add_row(*(f"{count:,}" for count in counts), *errors)
+    return table
+
+
+def _short(value: float | None) -> str:
+    """Three significant digits: more would pretend too much."""
+    return "–" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

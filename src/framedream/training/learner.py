@@ -1,0 +1,99 @@
+"""What learns: a simulator, its optimiser, and how far they have come. A checkpoint saves and restores all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from framedream.model.simulator import Simulator
+from framedream.training.optimiser import RunningNormClip, gradient_norm, make_optimiser
+from framedream.training.specification import RunSpec
+
+
+@dataclass
+class Position:
+    """How far training has come."""
+
+    updates: int = 0
+    batches: int = 0
+    """Batches drawn: where the sampler goes on."""
+    frames: int = 0
+    """Frames predicted: "frames seen, excluding warm-up frames" on most of the paper's figures."""
+    frames_with_warm_up: int = 0
+    """Frames seen as the paper's 200 million count them."""
+    seconds: float = 0.0
+    """Time spent training, over all sessions."""
+
+
+class Learner:
+    """A simulator in training."""
+
+    def __init__(self, simulator: Simulator, run: RunSpec) -> None:
+        self.simulator = simulator
+        self.position = Position()
+        self.device = simulator.background.device
+        self._parameters = dict(simulator.named_parameters())
+        self._optimiser = make_optimiser(run.optimiser, self._parameters.values())
+        self._clip = RunningNormClip(self.device) if run.clip else None
+        self._loss_scale = run.loss_scale
+        self._half = run.precision == "bfloat16" and self.device.type == "cuda"
+
+    def arithmetic(self) -> torch.autocast:
+        """The context for forward passes."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._half)
+
+    def update(self, loss: Tensor, learning_rate: float) -> Tensor:
+        """One step of the optimiser; returns the norm of the gradient."""
+        self._optimiser.zero_grad()
+        (loss * self._loss_scale).backward()  # type: ignore[no-untyped-call]
+        gradients = [parameter.grad for parameter in self._parameters.values() if parameter.grad is not None]
+        norm = gradient_norm(gradients)
+        if self._clip is not None:
+            self._clip(gradients, norm)
+        for group in self._optimiser.param_groups:
+            group["lr"] = learning_rate
+        self._optimiser.step()
+        return norm
+
+    def is_finite(self) -> bool:
+        """Whether no parameter has become infinite or not a number."""
+        return all(bool(parameter.isfinite().all()) for parameter in self._parameters.values())
+
+    def progress(self) -> dict[str, Any]:
+        """The position, for JSON."""
+        return asdict(self.position)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All other state that decides how training goes on, by name: optimiser, clipping, random numbers."""
+        tensors = {
+            f"optimiser.{name}.{key}": value
+            for name, parameter in self._parameters.items()
+            for key, value in self._optimiser.state[parameter].items()
+        }
+        if self._clip is not None:
+            tensors["clip.average"] = self._clip.average
+        # The random slopes of RReLU come from torch's own generator; batches are a function of their number.
+        tensors["random.cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
+        return tensors
+
+    def restore(self, progress: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Go on from what `progress` and `tensors` said; the simulator's own weights are its own affair."""
+        self.position = Position(**{name: progress[name] for name in asdict(self.position)})
+        for name, parameter in self._parameters.items():
+            prefix = f"optimiser.{name}."
+            state = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+            # AdamW counts its steps on the CPU; everything else has the parameter's shape and place.
+            self._optimiser.state[parameter] = {
+                key: value if key == "step" else value.to(self.device) for key, value in state.items()
+            }
+        if self._clip is not None and "clip.average" in tensors:
+            self._clip.average.copy_(tensors["clip.average"])
+        torch.set_rng_state(tensors["random.cpu"])
+        if self.device.type == "cuda" and "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)

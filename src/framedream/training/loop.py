@@ -1,0 +1,112 @@
+"""The training loop: sequences in, one optimiser step per segment (section 2 and appendix A of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from framedream.data.segment import Batch
+from framedream.model.simulator import State
+from framedream.training.learner import Learner
+from framedream.training.scheme import Phase, Scheme
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one parameter update did. The tensors stay on their device: reading one waits for the GPU."""
+
+    number: int
+    """Updates made, this one included."""
+    loss: Tensor
+    gradient_norm: Tensor
+    learning_rate: float
+
+
+def train(
+    learner: Learner,
+    scheme: Scheme,
+    updates: int,
+    *,
+    open_batches: Callable[[int, int], AbstractContextManager[Iterable[Batch]]],
+    learning_rate: Callable[[int], float],
+    on_update: Callable[[Update], None],
+    go_on: Callable[[], bool],
+) -> None:
+    """Train until `updates` updates have been made in all, or `go_on`, asked after every batch, says no.
+
+    `open_batches(length, first)` gives the batches number `first`, `first + 1`, … of sequences of `length` frames.
+    """
+    learner.simulator.train()
+    position = learner.position
+    for phase, _, end in scheme.stretches(updates):
+        if position.updates >= end:
+            continue
+        with open_batches(phase.sequence_length, position.batches) as batches:
+            for batch in batches:
+                # A phase ends on its update, even within a batch of several segments.
+                segments = min(phase.segments, end - position.updates)
+                train_on_batch(learner, batch, phase, segments, learning_rate, on_update)
+                position.batches += 1
+                if not go_on():
+                    return
+                if position.updates >= end:
+                    break
+
+
+def train_on_batch(
+    learner: Learner,
+    batch: Batch,
+    phase: Phase,
+    segments: int,
+    learning_rate: Callable[[int], float],
+    on_update: Callable[[Update], None],
+) -> None:
+    """One update per segment; the state is carried from one to the next, the gradient is not: BPTT(T, n)."""
+    simulator, position = learner.simulator, learner.position
+    frames = simulator.normalise(torch.from_numpy(batch.frames).to(learner.device, non_blocking=True))
+    actions = torch.from_numpy(batch.actions).to(learner.device, non_blocking=True)
+    warm_up, steps = phase.warm_up, phase.prediction_length
+    state: State | None = None
+    for segment in range(segments):
+        first = warm_up + segment * steps  # index of the first frame to predict
+        if state is None:
+            state = warmed_up(learner, frames[:, :warm_up], actions[:, : warm_up - 1], phase.warm_up_grad)
+        with learner.arithmetic():
+            predictions, state = simulator.unroll(
+                state,
+                actions[:, first - 1 : first - 1 + steps],
+                phase.feed,
+                observed=frames[:, first - 1 : first - 1 + steps],
+            )
+        loss = prediction_loss(predictions, frames[:, first : first + steps])
+        rate = learning_rate(position.updates)
+        norm = learner.update(loss, rate)
+        state = state.detach()
+        position.updates += 1
+        with_warm_up, predicted = phase.frames_seen(len(batch), segment)
+        position.frames_with_warm_up += with_warm_up
+        position.frames += predicted
+        on_update(Update(position.updates, loss.detach(), norm, rate))
+
+
+def warmed_up(learner: Learner, frames: Tensor, actions: Tensor, gradient_from: int | None) -> State:
+    """s_τ with x_τ. Gradients reach the transitions that read x_k, x_{k+1}, … for k = `gradient_from`, or none."""
+    length = frames.shape[1]
+    untrained = length if gradient_from is None else gradient_from
+    # Two contexts, because autocast would lend the second one weights that it has converted without a gradient.
+    with learner.arithmetic(), torch.no_grad():
+        state = learner.simulator.warm_up(frames[:, :untrained], actions[:, : untrained - 1])
+    if untrained == length:
+        return state
+    with learner.arithmetic():
+        trained = learner.simulator.observe(state, frames[:, untrained - 1 : -1], actions[:, untrained - 1 :])
+    return trained[-1].seen(frames[:, -1])
+
+
+def prediction_loss(predictions: Tensor, frames: Tensor) -> Tensor:
+    """Σ‖x - x̂‖²/3, averaged over sequences and predicted steps: the paper's prediction error, in training."""
+    return (predictions.float() - frames).square().sum(dim=(2, 3, 4)).mean() / 3
