@@ -65,6 +65,13 @@ class Slow(CountingEnvironment):
         return super().step(action)
 
 
+class Long(Slow):
+    """Episodes of a hundred seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(shortest=10_000, longest=10_000)
+
+
 class Unequal(CountingEnvironment):
     """Even episodes take ten times as long to play as odd ones, so that they finish out of order."""
 

@@ -43,6 +43,7 @@ def test_the_command_prints_every_figure(
     for reading in measured["reading"]:
         assert set(reading["frames_per_second"]) == {"h5py", "one_thread", "two_threads", "one_thread_with_states"}
         assert min(reading["frames_per_second"].values()) > 0
+        assert reading["cores_busy_with_other_programs"] is None or reading["cores_busy_with_other_programs"] >= 0
     assert {"python", "h5py", "zstandard"} <= set(measured["machine"]["versions"])
 
     stored = (tmp_path / "kept" / "manifest.json").read_bytes()

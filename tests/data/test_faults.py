@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,30 +79,18 @@ def check_resume(folder: Path, reference: Path, survived: dict[str, dict[int, st
         ].items()
 
 
-def wait_for(condition: object, seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
     end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
+    while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.002)
 
 
-def alive(group: int) -> bool:
-    """Whether any process of the group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    states = [path.read_text().rsplit(")", 1)[1].split() for path in processes()]
-    return any(int(state[2]) == group and state[0] != "Z" for state in states)
-
-
-def processes() -> Iterator[Path]:
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            path.read_text()
-        except OSError:
-            continue
-        yield path
+def members(group: int) -> list[int]:
+    """The running processes of a process group."""
+    listed = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    lines = [line.split() for line in listed.splitlines()]
+    return [int(pid) for pid, pgid, state in lines if int(pgid) == group and not state.startswith("Z")]
 
 
 @pytest.mark.parametrize(
@@ -133,11 +121,16 @@ def test_killed_before_each_change_of_a_name(tmp_path: Path, reference: Path, ch
 
 def test_workers_do_not_outlive_a_killed_recorder(tmp_path: Path, reference: Path) -> None:
     folder = tmp_path / "killed"
-    recorder = start(folder, "strange_environments:Slow")
+    recorder = start(folder, "strange_environments:Long")
     wait_for(lambda: list(folder.glob("staging/train/*.tmp")))
     recorder.kill()
-    recorder.communicate()
-    wait_for(lambda: not alive(recorder.pid), seconds=5)
+    recorder.wait()
+    try:
+        wait_for(lambda: not members(recorder.pid), seconds=10)
+    finally:
+        for member in members(recorder.pid):
+            os.kill(member, signal.SIGKILL)
+        recorder.communicate()
 
 
 def test_ctrl_c_saves_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> None:
@@ -152,6 +145,12 @@ def test_ctrl_c_saves_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
         start_new_session=True,
     )
     wait_for(lambda: len(list(folder.glob("staging/train/*.h5"))) >= 2)
+    # It is for the recorder alone to react: its workers take no notice of the signal that the whole group gets.
+    for member in members(recorder.pid):
+        if member != recorder.pid:
+            os.kill(member, signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        recorder.wait(0.5)
     os.killpg(recorder.pid, signal.SIGINT)
     out, error = recorder.communicate(timeout=20)
     assert recorder.returncode == 130
@@ -159,7 +158,7 @@ def test_ctrl_c_saves_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     assert "Traceback" not in error + out
     assert verify(folder).findings == ()
     assert len(open_data_set(folder).split("train").episodes) >= 2
-    assert not alive(recorder.pid)
+    assert not members(recorder.pid)
     assert not list(folder.glob("staging/**/*.tmp"))
 
 

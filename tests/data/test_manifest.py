@@ -73,7 +73,7 @@ def test_differences_between_recordings_are_named() -> None:
     one = manifest().recording
     other = Recording.from_json(one.as_json() | {"seed": 4, "arguments": {"size": [3, 4], "rate": 0.2}})
     clauses = one.differences(other)
-    assert clauses == ["arguments rate is 0.2, not 0.1", "arguments word is None, not 'Größe'", "seed is 4, not 3"]
+    assert clauses == ["arguments rate is 0.2, not 0.1", "arguments word is absent, not 'Größe'", "seed is 4, not 3"]
     assert one.differences(Recording.from_json(json.loads(json.dumps(one.as_json())))) == []
 
 

@@ -142,7 +142,7 @@ def test_no_other_blend_is_better_on_training_data(
     measured: tuple[DataSet, Sequences, Reference, Measurement],
 ) -> None:
     data_set, _, reference, _ = measured
-    training = choose_sequences(data_set.split("train"), 256, WARM_UP, HORIZON)
+    training = choose_sequences(data_set.split("train"), 128, WARM_UP, HORIZON)
     mean, median = reference.mean.numpy().transpose(1, 2, 0).astype(np.float64), reference.median.numpy()
     candidates = np.arange(-0.2, 1.2, 0.001)
     for step in (0, HORIZON - 1):

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from framedream.benchmarks.machine import describe_machine
+from framedream.benchmarks.machine import OtherPrograms, describe_machine
 from framedream.data.dataset import Split, open_data_set
 from framedream.data.plan import Amount
 from framedream.data.reader import SegmentReader
@@ -29,6 +29,7 @@ SECONDS_PER_REPETITION = 0.15
 TARGETS = dict(
     recording_frames_per_second=2_500,
     worker_megabytes_at_most=500,
+    segment_frames=25,
     faster_than_h5py=1.5,
     two_threads_faster=1.6,
     seaquest_bytes_per_frame_at_most=216 * 1.15,
@@ -125,12 +126,14 @@ def _measure_reading(split: Split, length: int) -> dict[str, Any]:
         once = min(_seconds(ways["h5py"], [sampler.batch(step)]) for step in range(3))
         batches = [sampler.batch(step) for step in range(max(1, round(SECONDS_PER_REPETITION / once)))]
         seconds: dict[str, list[float]] = {way: [] for way in ways}
+        others = OtherPrograms()
         for _ in range(REPETITIONS):
             for way, read in ways.items():
                 seconds[way].append(_seconds(read, batches))
     frames = len(batches) * BATCH * length
     return {
         "segment_frames": length,
+        "cores_busy_with_other_programs": others.busy_cores(),
         "frames_per_second": {way: frames / median(values) for way, values in seconds.items()},
         "best_frames_per_second": {way: frames / min(values) for way, values in seconds.items()},
         "faster_than_h5py": _median_ratio(seconds["h5py"], seconds["one_thread"]),

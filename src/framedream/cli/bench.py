@@ -18,6 +18,8 @@ import tyro
 
 from framedream.errors import unknown_name
 
+BUSY_CORES_TO_MENTION = 0.1
+
 
 @dataclass(frozen=True)
 class DataArguments:
@@ -93,19 +95,29 @@ def _show_data(measured: dict[str, Any]) -> None:
     row("with states and everything else", f"{storage['file_bytes_per_frame']:,.0f}")
     for reading in measured["reading"]:
         speeds = reading["frames_per_second"]
+        aimed_at = reading["segment_frames"] == targets["segment_frames"]
         table.add_section()
         row(f"random segments of {reading['segment_frames']} frames, h5py", f"{speeds['h5py']:,.0f} frames/s")
         row("in place, one thread", f"{speeds['one_thread']:,.0f} frames/s")
         row("… with states", f"{speeds['one_thread_with_states']:,.0f} frames/s")
         row("in place, two threads", f"{speeds['two_threads']:,.0f} frames/s")
-        row("one thread against h5py", f"{reading['faster_than_h5py']:.2f}×", f"≥ {targets['faster_than_h5py']}×")
-        row("two threads against one", f"{reading['two_threads_faster']:.2f}×", f"≥ {targets['two_threads_faster']}×")
+        row(
+            "one thread against h5py",
+            f"{reading['faster_than_h5py']:.2f}×",
+            f"≥ {targets['faster_than_h5py']}×" * aimed_at,
+        )
+        row(
+            "two threads against one",
+            f"{reading['two_threads_faster']:.2f}×",
+            f"≥ {targets['two_threads_faster']}×" * aimed_at,
+        )
     console = Console()
     console.print(table)
-    console.print(
-        f"{machine['processor']}, {machine['cores']} cores, {machine['busy_cores_before']} of them busy before"
-    )
+    console.print(f"{machine['processor']}, {machine['cores']} cores, {machine['system']}", highlight=False)
     console.print(versions, highlight=False, soft_wrap=True)
+    busy = max(reading["cores_busy_with_other_programs"] or 0 for reading in measured["reading"])
+    if busy > BUSY_CORES_TO_MENTION:
+        console.print(f"Other programs kept {busy:.1f} cores busy while reading: threads compare fairly on free cores.")
 
 
 BENCHES: dict[str, Callable[[list[str]], None]] = {"data": bench_data}

@@ -6,6 +6,7 @@ the same command with --resume goes on from the newest one, as if it had never s
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -57,6 +58,8 @@ def main(arguments: list[str]) -> None:
     default = Train(data=tyro.MISSING, out=tyro.MISSING, run=run, preset=name)
     wanted = tyro.cli(Train, args=arguments, prog="framedream train", description=__doc__, default=default)
 
+    # Before torch is imported: with large pages, memory for a whole sequence of frames costs far fewer page faults.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from framedream.data.dataset import open_data_set
     from framedream.training.run import run_training
 

@@ -72,8 +72,10 @@ class Recording:
                 continue
             name = field.name.replace("_", " ")
             if isinstance(mine, dict):
-                keys = sorted(key for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key))
-                clauses += [f"{name} {key} is {theirs.get(key)!r}, not {mine.get(key)!r}" for key in keys]
+                for key in sorted(mine.keys() | theirs.keys()):
+                    now, before = (repr(values[key]) if key in values else "absent" for values in (theirs, mine))
+                    if now != before:
+                        clauses.append(f"{name} {key} is {now}, not {before}")
             else:
                 clauses.append(f"{name} is {theirs!r}, not {mine!r}")
         return clauses

@@ -4,39 +4,52 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import gcd
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from framedream.envs.frame_environment import Frame
 
+Taps = list[tuple[NDArray[np.intp], NDArray[np.int64]]]
+
 
 def area_average(frame: Frame, height: int, width: int) -> Frame:
     """`frame` (H×W or H×W×C) at another size. Growing repeats pixels."""
-    rows, columns, area = weights(frame.shape[0], frame.shape[1], height, width)
-    planes: NDArray[Any] = np.moveaxis(np.atleast_3d(frame), 2, 0).astype(rows.dtype)
-    sums = rows @ planes @ columns
-    # In double precision no quotient of this size is rounded up to a whole number that it does not reach.
-    small = ((sums.astype(np.float64) + area / 2) / area).astype(np.uint8)
-    return small[0] if frame.ndim == 2 else np.ascontiguousarray(np.moveaxis(small, 0, 2))
+    rows, row_length = taps(frame.shape[0], height)
+    columns, column_length = taps(frame.shape[1], width)
+    # Whole numbers throughout. Not a matrix product: its library starts threads, which in recording workers cost a
+    # hundred times what they earn.
+    sums = weighted_sum(frame, rows, axis=0)
+    sums = weighted_sum(sums, columns, axis=1)
+    area = row_length * column_length
+    small: Frame = ((2 * sums + area) // (2 * area)).astype(np.uint8)
+    return small
+
+
+def weighted_sum(values: NDArray[np.uint8] | NDArray[np.int64], along: Taps, axis: int) -> NDArray[np.int64]:
+    """Every new row (or column) from the old ones that it covers."""
+    shape = [1] * values.ndim
+    shape[axis] = -1
+    terms = (values.take(index, axis) * weight.reshape(shape) for index, weight in along)
+    total: NDArray[np.int64] = sum(terms, start=np.zeros((), np.int64))
+    return total
 
 
 @lru_cache(maxsize=16)
-def weights(old_height: int, old_width: int, height: int, width: int) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Matrices to sum rows and columns with, and the area of a new pixel in their units."""
-    rows, columns = overlaps(old_height, height), overlaps(old_width, width).T
-    area = int(rows[0].sum() * columns[:, 0].sum())
-    # Whole numbers small enough to be exact in floating point, whatever order the matrix product adds them in.
-    exact = np.float32 if 255 * area < 2**24 else np.float64
-    return rows.astype(exact), columns.astype(exact), area
+def taps(old: int, new: int) -> tuple[Taps, int]:
+    """For the first, second, … old pixel under each new one: which it is, and how much of it lies there.
 
-
-def overlaps(old: int, new: int) -> NDArray[np.int64]:
-    """How much of each old pixel lies in each new one, (new, old), in units that make every entry whole."""
+    Amounts are in units that make all of them whole; also returns the length of a new pixel in these units.
+    """
     shared = gcd(old, new)
-    old_width, new_width = new // shared, old // shared
-    old_start, new_start = np.arange(old) * old_width, np.arange(new)[:, None] * new_width
-    end = np.minimum(old_start + old_width, new_start + new_width)
-    overlap: NDArray[np.int64] = np.maximum(end - np.maximum(old_start, new_start), 0)
-    return overlap
+    old_length, new_length = new // shared, old // shared
+    start = np.arange(new) * new_length
+    end = start + new_length
+    first = start // old_length
+    most = int((-(-end // old_length) - first).max())
+    along: Taps = []
+    for number in range(most):
+        index = first + number
+        covered = np.minimum(end, (index + 1) * old_length) - np.maximum(start, index * old_length)
+        along.append((np.minimum(index, old - 1), np.maximum(covered, 0)))
+    return along, new_length

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from gymnasium import spaces
 
 from framedream.envs.area_average import area_average
 from framedream.envs.atari_colours import palette_for
+from framedream.envs.cut import Cut
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.errors import UserError, unknown_name
 
@@ -57,6 +58,8 @@ class AtariEnvironment(FrameEnvironment):
         noops: int = 30,
         time_limit: int = 108_000,
         life_loss_ends: bool = False,
+        crop: Sequence[int] | None = None,
+        resize: Sequence[int] | None = None,
     ) -> None:
         if action_repeat < 1 or noops < 0 or time_limit < 0:
             raise UserError("Atari needs action_repeat of 1 or more, noops and time_limit of 0 or more.")
@@ -70,6 +73,8 @@ class AtariEnvironment(FrameEnvironment):
             noops=noops,
             time_limit=time_limit,
             life_loss_ends=life_loss_ends,
+            crop=crop and list(crop),
+            resize=resize and list(resize),
         )
         self.action_repeat = action_repeat
         self._noops, self._life_loss_ends = noops, life_loss_ends
@@ -87,10 +92,12 @@ class AtariEnvironment(FrameEnvironment):
         # The brighter of two palette colours, channel by channel, need not be in the palette: so pooled frames are RGB.
         self._pooled = LastTwo(emulator.getScreenRGB, (height, width, 3)) if max_pool else None
         self._agent_view = LastTwo(emulator.getScreenGrayscale, (height, width)) if agent_view else None
+        # The mean of several colours, as of two pooled ones, need not be in the palette either.
+        rgb = rgb or max_pool or resize is not None
         self._read = emulator.getScreenRGB if rgb else emulator.getScreen
-        self.palette = None if rgb or max_pool else palette_for(emulator.getScreen(), emulator.getScreenRGB())
-        shape = (height, width) if self.palette is not None else (height, width, 3)
-        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+        self.palette = None if rgb else palette_for(emulator.getScreen(), emulator.getScreenRGB())
+        self._cut = Cut(crop, resize, (height, width, 3) if rgb else (height, width), self.name)
+        self.observation_space = spaces.Box(0, 255, self._cut.shape, np.uint8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Frame, dict[str, Any]]:
         super().reset(seed=seed)
@@ -138,7 +145,7 @@ class AtariEnvironment(FrameEnvironment):
         return self._life_loss_ends and self._emulator.lives() < self._lives
 
     def _frame(self) -> Frame:
-        return self._pooled.brightest() if self._pooled is not None else self._read()
+        return self._cut(self._pooled.brightest() if self._pooled is not None else self._read())
 
     def _info(self) -> dict[str, Any]:
         self._lives = self._emulator.lives()

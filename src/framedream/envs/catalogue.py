@@ -23,9 +23,22 @@ def list_environments() -> list[EnvironmentEntry]:
     return [
         EnvironmentEntry("counting", "test", "a fake whose frames spell out seed, step and action"),
         *atari_entries(),
+        maze_entry(),
         EnvironmentEntry("gym:ID", "gymnasium", "any Gymnasium id that shows images, such as gym:CarRacing-v3"),
         EnvironmentEntry("module:function", "own", "your own: a Python function that returns a gymnasium.Env"),
     ]
+
+
+def maze_entry() -> EnvironmentEntry:
+    """The mazes, drawn by compiled code."""
+    installed = importlib.util.find_spec("numba") is not None
+    return EnvironmentEntry(
+        "maze",
+        family="maze",
+        summary="a walk through rooms and corridors seen from inside, as in the paper's 3D mazes",
+        available=installed,
+        install=None if installed else "pip install 'framedream[maze]'",
+    )
 
 
 def atari_entries() -> list[EnvironmentEntry]:

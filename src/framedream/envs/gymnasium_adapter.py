@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from framedream.envs.area_average import area_average
+from framedream.envs.cut import Cut
 from framedream.envs.discrete_actions import discrete_actions
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.envs.frame_sources import RENDER, as_frame, pick
@@ -50,9 +50,8 @@ class GymnasiumAdapter(FrameEnvironment):
         self._seen_shape: tuple[int, ...] | None = None
         first = self._look(observation)
         self._seen_shape = first.shape
-        self._crop = check_crop(crop, first.shape, name)
-        self._resize = check_resize(resize, name)
-        self.observation_space = spaces.Box(0, 255, self._cut(first).shape, np.uint8)
+        self._cut = Cut(crop, resize, first.shape, name)
+        self.observation_space = spaces.Box(0, 255, self._cut.shape, np.uint8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Frame, dict[str, Any]]:
         super().reset(seed=seed)
@@ -89,34 +88,6 @@ class GymnasiumAdapter(FrameEnvironment):
                 "every frame must have one shape, so resize them inside the environment."
             )
         return frame
-
-    def _cut(self, frame: Frame) -> Frame:
-        if self._crop is not None:
-            top, left, height, width = self._crop
-            frame = np.ascontiguousarray(frame[top : top + height, left : left + width])
-        return frame if self._resize is None else area_average(frame, *self._resize)
-
-
-def check_crop(crop: Sequence[int] | None, shape: tuple[int, ...], name: str) -> tuple[int, int, int, int] | None:
-    """Top, left, height, width inside a frame of this shape."""
-    if crop is None:
-        return None
-    if len(crop) == 4 and min(crop) >= 0 and min(crop[2:]) > 0:
-        top, left, height, width = crop
-        if top + height <= shape[0] and left + width <= shape[1]:
-            return top, left, height, width
-    raise UserError(
-        f"crop={list(crop)} does not fit the {shape[0]}×{shape[1]} frames of {name}; give top, left, height, width."
-    )
-
-
-def check_resize(resize: Sequence[int] | None, name: str) -> tuple[int, int] | None:
-    """Height, width."""
-    if resize is None:
-        return None
-    if len(resize) != 2 or min(resize) < 1:
-        raise UserError(f"resize={list(resize)} of {name} is not a size; give height, width.")
-    return resize[0], resize[1]
 
 
 def meanings(

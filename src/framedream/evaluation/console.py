@@ -59,7 +59,8 @@ def show(evaluations: Sequence[Evaluation]) -> None:
 
 def _show_measurement(console: Console, measurement: Measurement) -> None:
     console.print(
-        f"\n[bold]{measurement.data}[/bold]: {measurement.sequences:,} sequences of {measurement.episodes:,} episodes "
+        f"\n[bold]{measurement.data}[/bold]: {measurement.sequences:,} sequences of {measurement.episodes:,} episode"
+        f"{'' if measurement.episodes == 1 else 's'} "
         f"in {measurement.source['folder']}"
     )
     console.print(_table(measurement, "Prediction error", "error"))
@@ -78,7 +79,8 @@ def _table(measurement: Measurement, title: str, what: str) -> Table:
     for curve in measurement.curves[1:]:
         table.add_column(curve.name.replace(" ", "\n"), justify="right")
     for step in measurement.shown_steps:
-        interval = f"{_short(own.low[step - 1])} to {_short(own.high[step - 1])}"
+        low, high = own.low[step - 1], own.high[step - 1]
+        interval = "–" if low is None else f"{_short(low)} to {_short(high)}"
         model, *others = (_short(band.at(step)) for band in bands)
         table.add_row(str(step), model, interval, *others)
     return table

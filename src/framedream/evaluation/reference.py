@@ -18,7 +18,7 @@ from framedream.evaluation.moving import MovingRule, choose_rule, moving_pixels
 from framedream.evaluation.sequences import Sequences, choose_sequences
 
 IMAGE_FRAMES = 2048
-FITTING_SEQUENCES = 256
+FITTING_SEQUENCES = 128
 READ_AT_ONCE = 64
 
 
@@ -72,20 +72,31 @@ def training_images(
     median of an even number is the lower one: a byte that was seen.
     """
     index = evaluation_index(training, IMAGE_FRAMES, 1)
-    height, width = reader.frame_shape[:2]
-    counts = np.zeros((height * width * 3, 256), np.uint16)
-    pixel = np.arange(len(counts))
+    counts = np.zeros((int(np.prod(reader.frame_shape)), 256), np.uint16)
+    place = np.arange(len(counts))
     for start in range(0, len(index), READ_AT_ONCE):
         for (frame,) in reader.read_batch(index[start : start + READ_AT_ONCE]).frames:
-            rgb = frame if palette is None else palette[frame]
-            counts[pixel, rgb.reshape(-1)] += 1
+            counts[place, frame.reshape(-1)] += 1
+    if palette is None:
+        found = [_mean_and_median(counts, np.arange(256, dtype=np.uint8), len(index))]
+    else:
+        found = [_mean_and_median(counts, colour, len(index)) for colour in palette.T]
+    shape = (*reader.frame_shape[:2], 3)
+    mean, median = (np.stack(images, axis=-1).reshape(shape) for images in zip(*found, strict=True))
+    return np.ascontiguousarray(np.moveaxis(mean, -1, 0)), median
+
+
+def _mean_and_median(
+    counts: NDArray[np.uint16], values: NDArray[np.uint8], frames: int
+) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """Per row of `counts`: the mean (in 0…1) and the lower median of what was counted, byte k standing for `values[k]`."""
+    order = values.argsort(kind="stable")
     mean, median = np.empty(len(counts), np.float32), np.empty(len(counts), np.uint8)
-    values = np.arange(256, dtype=np.float32)
-    for rows in np.array_split(pixel, 16):
-        mean[rows] = counts[rows].astype(np.float32) @ values / (len(index) * 255)
-        median[rows] = (counts[rows].cumsum(1, dtype=np.uint32) >= (len(index) + 1) // 2).argmax(1)
-    shape = (height, width, 3)
-    return np.ascontiguousarray(np.moveaxis(mean.reshape(shape), -1, 0)), median.reshape(shape)
+    for rows in np.array_split(np.arange(len(counts)), 16):
+        mean[rows] = counts[rows].astype(np.float32) @ values.astype(np.float32) / (frames * 255)
+        below = counts[rows][:, order].cumsum(1, dtype=np.uint32)
+        median[rows] = values[order][(below >= (frames + 1) // 2).argmax(1)]
+    return mean, median
 
 
 def fit_blend(

@@ -36,10 +36,11 @@ def about_actions(measurement: Measurement) -> str | None:
     low, wrong, right = difference.moving.low[step - 1], shuffled.at(step), own.at(step)
     if wrong is None or right is None:
         return None
-    if low is not None and low <= 0:
-        return f"other sequences' actions make no clear difference at step {step}"
+    # With a single episode there is no interval: then a twentieth more is too little to speak of.
+    if low <= 0 if low is not None else wrong < 1.05 * right:
+        return f"at step {step}, other sequences' actions make no clear difference to its moving-pixel error"
     larger = "larger" if right == 0 else f"{wrong / right:.1f} times as large"
-    return f"other sequences' actions make its moving-pixel error at step {step} {larger}"
+    return f"at step {step}, other sequences' actions make its moving-pixel error {larger}"
 
 
 def sentence(measurement: Measurement) -> str:

@@ -97,7 +97,7 @@ def warmed_up(learner: Learner, frames: Tensor, actions: Tensor, gradient_from: 
     """s_τ with x_τ. Gradients reach the transitions that read x_k, x_{k+1}, … for k = `gradient_from`, or none."""
     length = frames.shape[1]
     untrained = length if gradient_from is None else gradient_from
-    # Two contexts, because autocast would lend the second one weights that it has converted without a gradient.
+    # Two contexts: within one, PyTorch's older autocast lends out weights that it has converted without a gradient.
     with learner.arithmetic(), torch.no_grad():
         state = learner.simulator.warm_up(frames[:, :untrained], actions[:, : untrained - 1])
     if untrained == length:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from framedream.errors import UserError, unknown_name
 from framedream.model.codec_spec import codec_for
 from framedream.model.simulator_spec import Initialisation, Rectifier, SimulatorSpec
-from framedream.training.scheme import Scheme, named_scheme
+from framedream.training.scheme import MODERN, Scheme, named_scheme
 
 Background = Literal["channel-mean", "mean-image", "median-image"]
 
@@ -126,6 +126,9 @@ class RunSpec:
             warm_up=self.warm_up,
             warm_up_grad=warm_up_grad,
         )
+        if prediction_independent and self.scheme == MODERN:
+            # There is no observation-dependent start for transitions that read no observation.
+            scheme = replace(scheme, phases=scheme.phases[-1:])
         return scheme.scaled(self.phase_scale)
 
     def to_json(self) -> dict[str, Any]:

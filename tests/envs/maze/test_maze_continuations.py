@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,26 +101,33 @@ def test_states_of_any_kind_of_array_will_do(few: MazeEnvironment) -> None:
     np.testing.assert_array_equal(mazes.frames(read_only), expected)
 
 
-def test_a_process_without_the_compiler_sees_the_same() -> None:
-    """What is read in the source is what is run: Python itself draws the same small frames, to the last bit."""
-    program = (
-        "import hashlib; from framedream.envs.maze.environment import MazeEnvironment as M\n"
-        "e = M(textures='few', height=8, width=8, samples=1); h = hashlib.sha256(e.reset(seed=3)[0].tobytes())\n"
-        "for a in (0, 0, 2, 0, 3): h.update(e.step(a)[0].tobytes())\n"
-        "print(h.hexdigest())"
-    )
-    interpreted = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    environment = MazeEnvironment(textures="few", height=8, width=8, samples=1)
-    seen = hashlib.sha256(environment.reset(seed=3)[0].tobytes())
-    for action in (0, 0, 2, 0, 3):
+WALK = """
+import hashlib
+from framedream.envs.maze.environment import MazeEnvironment
+environment = MazeEnvironment(textures="few")
+seen = hashlib.sha256()
+for seed in range(3):
+    seen.update(environment.reset(seed=seed)[0].tobytes())
+    for action in (0, 0, 2, 0, 3, 3, 1, 0):
         seen.update(environment.step(action)[0].tobytes())
-    assert interpreted.stdout.strip() == seen.hexdigest()
+"""
+
+
+@pytest.mark.parametrize(
+    "surroundings",
+    [
+        pytest.param({"NUMBA_DISABLE_JIT": "1"}, id="interpreted"),
+        pytest.param({"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, id="simplest", marks=pytest.mark.slow),
+    ],
+)
+def test_other_machines_see_the_same(surroundings: dict[str, str], tmp_path: Path) -> None:
+    """To the last bit: Python itself as it reads the source, and a processor without any extensions."""
+    here: dict[str, Any] = {}
+    exec(WALK, here)
+    command = [sys.executable, "-c", f"{WALK}\nprint(seen.hexdigest())"]
+    environment = os.environ | surroundings | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    there = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == here["seen"].hexdigest()
 
 
 @pytest.mark.parametrize(

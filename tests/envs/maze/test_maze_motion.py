@@ -72,14 +72,22 @@ def test_turning_inertia_coasts_to_the_same_angle() -> None:
     assert 0 <= info["state"][2] < 360
 
 
-def test_sliding_along_a_wall() -> None:
-    state = np.array([[5, 1.4, 330, 0, 0, 0]], np.float32)  # east, and 30° towards the north wall
+@pytest.mark.parametrize("wall", [(0, -1), (0, 1), (-1, 0), (1, 0)])
+@pytest.mark.parametrize("action", [FORWARD, BACKWARD])
+def test_sliding_along_a_wall(wall: tuple[int, int], action: int) -> None:
+    """Half along a wall and half against it: what is against it stops, what is along it goes on."""
+    hall = make_layout(["#" * 30, *["#" + "." * 28 + "#"] * 28, "#" * 30])
+    to_wall, along = np.array(wall), np.array(wall)[::-1]
+    way = np.degrees(np.arctan2(*(to_wall + 2 * along)[::-1])) + (180 if action == BACKWARD else 0)
+    start = 15 + 13.6 * to_wall - 7 * along
+    state = np.array([[*start, way % 360, 0, 0, 0]], np.float32)
     for _ in range(40):
-        state = advance(HALL.region[None], np.array([0]), state, np.array([FORWARD]), Motion())
-    x, y, _, vx, vy, _ = state[0]
-    assert y == 1.25 and vy == 0
-    assert vx == pytest.approx(0.225 * np.cos(np.radians(30)), rel=1e-4)
-    assert x == pytest.approx(5 + 40 * vx, abs=0.5)
+        state = advance(hall.region[None], np.array([0]), state, np.array([action]), Motion())
+    place, speed = state[0, :2].astype(float), state[0, 3:5].astype(float)
+    assert place @ to_wall == (15 + 13.75 * to_wall) @ to_wall
+    assert speed @ to_wall == 0
+    assert speed @ along == pytest.approx(0.225 * 2 / np.sqrt(5), rel=1e-4)
+    assert (place - start) @ along == pytest.approx(40 * (speed @ along), abs=0.5)
 
 
 def test_sliding_around_a_corner() -> None:

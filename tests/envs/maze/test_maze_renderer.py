@@ -33,12 +33,14 @@ PILLARS = make_layout(
         "###########",
     ]
 )
+Picture = NDArray[np.float64]
 ROOM = make_layout(["#######", *["#.....#"] * 5, "#######"])
 COLOURS = [plain(colour) for colour in (RED, GREEN, BLUE, GREY, YELLOW)]
 
 
-def seen_by_boxes(layout: Layout, x: float, y: float, heading: float, height: int, width: int) -> NDArray[np.float64]:
-    """The picture by intersecting every ray with every wall as a box, with the brightness the distance gives."""
+def seen_by_boxes(layout: Layout, pose: list[float], size: tuple[int, int], shadow: NDArray[np.int64]) -> Picture:
+    """The picture by intersecting every ray with every wall as a box, with the brightness of distances and shadows."""
+    (x, y, heading), (height, width) = pose, size
     angle = math.radians(heading)
     ahead, right = np.array([math.cos(angle), math.sin(angle)]), np.array([-math.sin(angle), math.cos(angle)])
     walls = np.argwhere(~layout.free)[:, ::-1]
@@ -57,28 +59,44 @@ def seen_by_boxes(layout: Layout, x: float, y: float, heading: float, height: in
             reach = 0.5 / abs(down)
             if reach >= distance:
                 light = (220 / 256 if east_or_west else 1) / (1 + 0.012 * distance**2)
+                light *= shadows(layout, (x, y) + (distance - 1e-9) * ray, shadow, (1,) if east_or_west else (0,))
                 colour = RED
             else:
-                light = 1 / (1 + 0.012 * reach**2)
+                light = shadows(layout, (x, y) + reach * ray, shadow, (0, 1)) / (1 + 0.012 * reach**2)
                 cell = np.floor((x, y) + reach * ray).astype(int).sum() % 2
                 colour = ((GREEN, BLUE) if down > 0 else (GREY, YELLOW))[cell]
             picture[row, column] = np.array(colour) * light
     return picture
 
 
+def shadows(layout: Layout, place: NDArray[np.float64], shadow: NDArray[np.int64], axes: tuple[int, ...]) -> float:
+    """The brightness left by the walls beside the cell of `place`, along each of the axes."""
+    light, cell = 1.0, np.floor(place).astype(int)
+    for axis in axes:
+        for step in (-1, 1):
+            beside = cell + np.eye(2, dtype=int)[axis] * step
+            if not layout.free[beside[1], beside[0]]:
+                distance = place[axis] - cell[axis] if step < 0 else cell[axis] + 1 - place[axis]
+                light *= shadow[min(int(distance * 64), 63)] / 256
+    return light
+
+
 @pytest.mark.parametrize("size", [(24, 24), (14, 40)])
-def test_geometry_and_distances(size: tuple[int, int]) -> None:
-    mazes = MazeVector([PILLARS], make_plain_view(*size, COLOURS), Motion())
+@pytest.mark.parametrize("shadow", [np.full(64, 256), np.linspace(60, 256, 64).astype(np.int64)], ids=["none", "long"])
+def test_geometry_distances_and_shadows(size: tuple[int, int], shadow: NDArray[np.int64]) -> None:
+    view = make_plain_view(*size, COLOURS)
+    mazes = MazeVector([PILLARS], replace(view, camera=view.camera._replace(edge_light=shadow)), Motion())
     random = np.random.default_rng(0)
     free = np.argwhere(PILLARS.free)
-    for _ in range(25):
+    for _ in range(20):
         y, x = free[random.integers(len(free))] + random.uniform(0.25, 0.75, 2)
         heading = random.choice([0.0, 90.0, 180.0, 270.0, random.uniform(0, 360)])
         state = np.array([[x, y, heading, 0, 0, 0]], np.float32)
         seen = mazes.frames(state, [0])[0].astype(float)
-        expected = seen_by_boxes(PILLARS, *state[0, :3].tolist(), *size)
-        # Brightness is rounded to 1/256; a sample exactly between two surfaces may fall either way.
-        wrong = np.abs(seen - expected).max(2) > 1.6
+        expected = seen_by_boxes(PILLARS, state[0, :3].tolist(), size, shadow)
+        # Brightness is cut to 1/256 for each shadow, which is read in steps; a sample exactly between two surfaces may
+        # fall either way.
+        wrong = np.abs(seen - expected).max(2) > 4.0
         assert wrong.sum() <= 1, (state, np.argwhere(wrong))
 
 

@@ -53,20 +53,20 @@ def advance(
         action = actions[n]
 
         turn = motion.turn * (int(action == RIGHT) - int(action == LEFT))
-        spin = motion.turning_inertia * states[n, 5] + (1.0 - motion.turning_inertia) * turn
-        heading = np.float32(states[n, 2] + spin)
-        if heading < 0:
-            heading = np.float32(heading + 360.0)
-        if heading >= 360:
-            heading = np.float32(heading - 360.0)
+        spin = motion.turning_inertia * float(states[n, 5]) + (1.0 - motion.turning_inertia) * turn
+        heading = float(np.float32(float(states[n, 2]) + spin))
+        if heading < 0.0:
+            heading = float(np.float32(heading + 360.0))
+        if heading >= 360.0:
+            heading -= 360.0
 
         # Libraries disagree on the last bits of a double's cosine, not on a float's.
-        east = np.float32(math.cos(heading * (math.pi / 180.0)))
-        south = np.float32(math.sin(heading * (math.pi / 180.0)))
+        angle = heading * (math.pi / 180.0)
+        east, south = float(np.float32(math.cos(angle))), float(np.float32(math.sin(angle)))
         push = motion.acceleration * (int(action == FORWARD) - int(action == BACKWARD))
-        vx = motion.friction * states[n, 3] + push * east
-        vy = motion.friction * states[n, 4] + push * south
-        x, y, vx, vy = _slide(walls, states[n, 0], states[n, 1], vx, vy)
+        vx = motion.friction * float(states[n, 3]) + push * east
+        vy = motion.friction * float(states[n, 4]) + push * south
+        x, y, vx, vy = _slide(walls, float(states[n, 0]), float(states[n, 1]), vx, vy)
 
         after[n, 0] = x
         after[n, 1] = y

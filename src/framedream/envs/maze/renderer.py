@@ -112,8 +112,8 @@ def draw(
         painting = mazes.painting[which[n]]
         x0, y0 = float(states[n, 0]), float(states[n, 1])
         # Libraries disagree on the last bits of a double's cosine, not on a float's.
-        ahead_x = float(np.float32(math.cos(states[n, 2] * (math.pi / 180.0))))
-        ahead_y = float(np.float32(math.sin(states[n, 2] * (math.pi / 180.0))))
+        angle = float(states[n, 2]) * (math.pi / 180.0)
+        ahead_x, ahead_y = float(np.float32(math.cos(angle))), float(np.float32(math.sin(angle)))
         top = 0
         for column in range(width):
             sums[:] = 0

@@ -96,6 +96,7 @@ def _describe_group(one: Group) -> dict[str, Any]:
         "objects": figures.objects_over_steps(f"{one.name}-objects", runs),
         "over_training": figures.errors_over_training(f"{one.name}-frames", runs),
         "training": figures.training_curves(f"{one.name}-training", runs),
+        "sheets": _sheets(runs),
         "other_tables": [table for run in runs if (table := tables.other_data_table(run))],
     }
 
@@ -111,7 +112,6 @@ def _describe_run(run: Run) -> dict[str, Any]:
         "variant": run.checkpoint["configuration"]["simulator"]["variant"],
         "scheme": run.checkpoint["configuration"]["scheme"]["name"],
         "film": _film(run),
-        "sheets": _sheets(run),
         "facts": _facts(run),
         "configuration": json.dumps(run.checkpoint["configuration"], indent=1, ensure_ascii=False),
         "notes": list(dict.fromkeys(note for one in run.evaluation.measurements for note in one.notes)),
@@ -161,23 +161,26 @@ def _film(run: Run) -> str | None:
     return embedded((run.results / showcase["film"]).read_bytes(), "video/mp4")
 
 
-def _sheets(run: Run) -> list[dict[str, Any]]:
-    """The sheets, cut into their frames again so that the page can set them as a table."""
+def _sheets(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The sheets, cut into their frames: the same sequence of several runs is set as one table, real frames on top."""
     from PIL import Image
 
-    sheets = []
-    for sheet in (run.evaluation.showcase or {}).get("sheets", []):
-        path = run.results / sheet["file"]
-        if not path.exists():
-            continue
-        with Image.open(path) as picture:
-            width, height = picture.width // len(sheet["steps"]), picture.height // 2
-            rows = [
-                [_cut(picture, column * width, row * height, width, height) for column in range(len(sheet["steps"]))]
-                for row in range(2)
-            ]
-        sheets.append({**sheet, "real": rows[0], "predicted": rows[1], "width": width, "height": height})
-    return sheets
+    sheets: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for run in runs:
+        for sheet in (run.evaluation.showcase or {}).get("sheets", []):
+            path = run.results / sheet["file"]
+            if not path.exists():
+                continue
+            columns = len(sheet["steps"])
+            with Image.open(path) as picture:
+                width, height = picture.width // columns, picture.height // 2
+                real, predicted = (
+                    [_cut(picture, n * width, y, width, height) for n in range(columns)] for y in (0, height)
+                )
+            key = (sheet["episode"], sheet["start"], *sheet["steps"])
+            empty = {**sheet, "width": width, "height": height, "rows": [("real", None, real)]}
+            sheets.setdefault(key, empty)["rows"].append((run.name, run.number, predicted))
+    return list(sheets.values())
 
 
 def _cut(picture: Any, left: int, top: int, width: int, height: int) -> str:

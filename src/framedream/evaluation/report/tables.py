@@ -114,7 +114,11 @@ def other_data_table(run: Run) -> Table | None:
 def data_words(measurement: Measurement) -> str:
     """What the data are, for people."""
     policy = policy_words(measurement.source["policy"])
-    words = {"test": "held-out episodes", "train": "training episodes", "other": f"data of another policy ({policy})"}
+    words = {
+        "test": "held-out episodes",
+        "train": "training episodes",
+        "other": f"episodes of another policy ({policy})",
+    }
     return words[measurement.data]
 
 
