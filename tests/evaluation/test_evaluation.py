@@ -215,6 +215,19 @@ def test_all_checkpoints(run: tuple[Path, DataSet], capsys: pytest.CaptureFixtur
     assert [evaluation["checkpoint"]["updates"] for evaluation in evaluations] == [20, 40]
 
 
+def test_a_replay_is_noted_beside_what_was_measured(tmp_path: Path) -> None:
+    data_set = counting_data_set(tmp_path / "data", size=(16, 16))
+    run = write_run(tmp_path / "run", data_set)
+    asked = [str(run), "--horizon", "4", "--sequences", "5"]
+    main(asked)
+    before = read_results(run / "evaluation" / "step-40")
+    main([*asked, "--check-environment"])
+    after = read_results(run / "evaluation" / "step-40")
+    assert before.environment_check is None
+    assert after.environment_check is not None and after.environment_check["largest_error"] == 0
+    assert replace(after, environment_check=None) == before
+
+
 def test_data_of_another_policy_is_measured_beside(run: tuple[Path, DataSet], tmp_path: Path) -> None:
     folder, _ = run
     rgb_data_set(tmp_path / "other", noise_episodes(2, 30, (16, 16), 7), noise_episodes(2, 14, (16, 16), 8, speed=0.6))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
-from worlds import Bytes, FakeSimulator, as_simulator, noise_episodes, rgb_data_set
+from worlds import Bytes, FakeSimulator, as_simulator, counting_data_set, noise_episodes, rgb_data_set
 
 from framedream.data.dataset import DataSet
+from framedream.data.reader import SegmentReader
 from framedream.data.segment import SegmentId
 from framedream.evaluation.bootstrap import EpisodeBootstrap
 from framedream.evaluation.measure import MODEL, SHUFFLED, Measurement, measure
 from framedream.evaluation.moving import FROM_MEDIAN, SINCE_LAST, choose_rule, moving_pixels
-from framedream.evaluation.reference import Reference, make_reference
+from framedream.evaluation.reference import Reference, make_reference, training_images
 from framedream.evaluation.sequences import Sequences, choose_sequences
 
 WARM_UP, HORIZON = 4, 6
@@ -138,6 +141,19 @@ def test_training_images_and_baselines(measured: tuple[DataSet, Sequences, Refer
         np.testing.assert_allclose(measurement.curve(name).error.mean, expected, rtol=1e-5)
 
 
+def test_images_of_palette_indices_are_images_of_their_colours(tmp_path: Path) -> None:
+    data_set = counting_data_set(tmp_path / "data", episodes=3)
+    split = data_set.split("train")
+    palette = np.random.default_rng(0).integers(256, size=(256, 3), dtype=np.uint8)
+    with SegmentReader(split) as reader:
+        mean, median = training_images(split, reader, palette)
+    lengths = split.episodes.length.tolist()
+    frames = [raw(data_set, "train", SegmentId(number, 0, length))[0] for number, length in enumerate(lengths)]
+    colours = palette[np.concatenate(frames)]
+    np.testing.assert_allclose(mean.transpose(1, 2, 0), colours.mean(0) / 255, atol=1e-6)
+    np.testing.assert_array_equal(median, np.sort(colours, axis=0)[(len(colours) - 1) // 2])
+
+
 def test_no_other_blend_is_better_on_training_data(
     measured: tuple[DataSet, Sequences, Reference, Measurement],
 ) -> None:
@@ -220,3 +236,9 @@ def test_noise_changes_everywhere_so_only_changes_count(
 ) -> None:
     assert measured[2].rule == SINCE_LAST
     assert measured[3].moving_rule == SINCE_LAST
+
+
+def test_episodes_of_unequal_length_do_not_widen_an_interval_by_themselves() -> None:
+    # Every resample of a constant has the same mean, however many sequences its episodes happen to hold.
+    interval = EpisodeBootstrap([0, 1, 1, 1, 1, 1, 2, 2]).mean(np.full((8, 2), 3.0))
+    np.testing.assert_allclose([interval.low, interval.mean, interval.high], 3.0)

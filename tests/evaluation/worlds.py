@@ -162,7 +162,10 @@ def write_run(run: Path, data_set: DataSet, updates: tuple[int, ...] = (20, 40),
     recording = data_set.recording
     codec = codec_for(*recording.frame_shape).scaled(0.1)
     spec = SimulatorSpec.named(variant, codec, len(recording.action_meanings))
-    spec = replace(spec, transition=replace(spec.transition, hidden=24, fused=32))
+    narrow = {
+        field: size for field, size in (("hidden", 24), ("fused", 32)) if getattr(spec.transition, field) != "encoding"
+    }
+    spec = replace(spec, transition=replace(spec.transition, **narrow))
     palette = None if data_set.palette is None else torch.from_numpy(data_set.palette)
     for count in updates:
         torch.manual_seed(count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,7 +19,6 @@ from framedream.errors import UserError
 
 if TYPE_CHECKING:
     from framedream.checkpoint.checkpoint import Checkpoint
-    from framedream.evaluation.environment_check import EnvironmentCheck
     from framedream.evaluation.evaluate import EvaluationPlan
     from framedream.evaluation.results import Evaluation
 
@@ -31,13 +30,13 @@ USUAL_SEQUENCES = 1_000
 class Evaluate:
     """The command's options."""
 
-    run: Annotated[Path, tyro.conf.Positional]
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """A run (its newest checkpoint) or one of its checkpoints, RUN/step-N."""
-    data: Path | None = None
+    data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """The data set to measure on; by default the one it was trained on."""
     horizon: int = 200
     """Steps to predict."""
-    sequences: int | None = None
+    sequences: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Sequences per split: 1,000 unless said otherwise."""
     full: bool = False
     """10,000 sequences, the paper's number."""
@@ -45,7 +44,7 @@ class Evaluate:
     """Held-out episodes, those trained on, or one after the other."""
     warm_up: int = 10
     """Frames observed before the first prediction."""
-    other_data: Path | None = None
+    other_data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
     """A data set of another policy, measured beside."""
     all_checkpoints: bool = False
     """Measure every checkpoint of the run: error against frames seen."""
@@ -60,22 +59,35 @@ class Evaluate:
 
 
 def main(arguments: list[str]) -> None:
-    options = tyro.cli(Evaluate, args=arguments, prog="framedream evaluate", description=__doc__)
+    """Run `framedream evaluate`."""
+    options = tyro.cli(
+        Evaluate,
+        args=arguments,
+        prog="framedream evaluate",
+        description=__doc__,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
     from framedream.checkpoint.checkpoint import open_checkpoint
     from framedream.checkpoint.run_folder import find_checkpoint, step_folders
     from framedream.evaluation.console import show
+    from framedream.evaluation.results import write_results
+    from framedream.evaluation.store import results_folder
 
     newest = find_checkpoint(options.run)
     folders = step_folders(newest.parent) if options.all_checkpoints else [newest]
     checkpoints = [open_checkpoint(folder) for folder in folders]
     plan = _make_plan(options, checkpoints[-1])
+    stored = [_stored(options, plan, checkpoint) for checkpoint in checkpoints]
     check = plan.check_environment() if options.check_environment else None
     if check is not None:
         print(check, file=sys.stderr)
     evaluations = [
-        _evaluate(options, plan, checkpoint, check if checkpoint is checkpoints[-1] else None)
-        for checkpoint in checkpoints
+        known or _measure(plan, checkpoint, showcase=checkpoint is checkpoints[-1])
+        for checkpoint, known in zip(checkpoints, stored, strict=True)
     ]
+    if check is not None:
+        evaluations[-1] = replace(evaluations[-1], environment_check=check.as_json())
+        write_results(evaluations[-1], results_folder(newest))
     if options.json:
         content = [evaluation.as_json() for evaluation in evaluations]
         print(json.dumps(content if options.all_checkpoints else content[0], ensure_ascii=False))
@@ -109,23 +121,29 @@ def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
     return EvaluationPlan(open_data_set(data), settings, device, other)
 
 
-def _evaluate(
-    options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint, check: EnvironmentCheck | None
-) -> Evaluation:
-    """Measure one checkpoint, or read what was measured before with the same settings."""
-    from framedream.evaluation.console import EvaluationProgress
-    from framedream.evaluation.results import write_results
+def _stored(options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint) -> Evaluation | None:
+    """What was measured before with the same settings; refused if the settings were others."""
     from framedream.evaluation.store import results_folder, stored_evaluation
 
-    folder = results_folder(checkpoint.folder)
     stored = None if options.overwrite else stored_evaluation(checkpoint.folder)
-    if stored is not None and stored.settings == plan.as_json() and check is None:
-        print(f"{folder} holds this evaluation already; --overwrite measures again.", file=sys.stderr)
-        return stored
-    if stored is not None:
+    if stored is None:
+        return None
+    folder = results_folder(checkpoint.folder)
+    if stored.settings != plan.as_json():
         raise UserError(f"{folder} holds an evaluation with other settings: add --overwrite to replace it.")
+    print(f"{folder} holds this evaluation already; --overwrite measures again.", file=sys.stderr)
+    return stored
+
+
+def _measure(plan: EvaluationPlan, checkpoint: Checkpoint, showcase: bool) -> Evaluation:
+    """Measure one checkpoint and write the results down, with something to look at for the one that matters."""
+    from framedream.evaluation.console import EvaluationProgress
+    from framedream.evaluation.results import write_results
+    from framedream.evaluation.store import results_folder
+
+    folder = results_folder(checkpoint.folder)
     with EvaluationProgress(checkpoint.folder.name) as progress:
-        evaluation = plan.evaluate(checkpoint, progress, folder, check)
+        evaluation = plan.evaluate(checkpoint, progress, folder if showcase else None)
     write_results(evaluation, folder)
     print(f"Written: {folder}", file=sys.stderr)
     return evaluation

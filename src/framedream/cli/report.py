@@ -19,9 +19,9 @@ from framedream.errors import UserError
 class Report:
     """The command's options."""
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN …")]
     """Runs (their newest evaluated checkpoints) or single checkpoints, RUN/step-N."""
-    out: Path
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE.html")]
     """The page to write, FILE.html."""
     overwrite: bool = False
     """Replace the page if it exists."""
@@ -29,7 +29,9 @@ class Report:
 
 def main(arguments: list[str]) -> None:
     """Run `framedream report`."""
-    options = tyro.cli(Report, args=arguments, prog="framedream report", description=__doc__)
+    options = tyro.cli(
+        Report, args=arguments, prog="framedream report", description=__doc__, config=(tyro.conf.FlagCreatePairsOff,)
+    )
     if not options.runs:
         raise UserError("Name the run to report on, for example: framedream report runs/pong --out pong.html.")
     if options.out.exists() and not options.overwrite:

@@ -23,7 +23,7 @@ class EvaluationProgress:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:,} of {task.total:,} frames"),
+            TextColumn("{task.fields[counted]}"),
             TimeRemainingColumn(),
         )
         self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
@@ -31,12 +31,13 @@ class EvaluationProgress:
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, task: str, total: int, done: int) -> None:
-        """Say how far a task has come."""
+        """Say how far a task has come; a total of 0 stands for an unknown one."""
         if task not in self._tasks:
             for earlier in self._tasks.values():
                 self._bars.remove_task(earlier)
-            self._tasks = {task: self._bars.add_task(f"{self._name}: {task}", total=total)}
-        self._bars.update(self._tasks[task], completed=done)
+            self._tasks = {task: self._bars.add_task(f"{self._name}: {task}", total=total or None, counted="")}
+        counted = f"{done:,} of {total:,} frames" if total else ""
+        self._bars.update(self._tasks[task], completed=done, counted=counted)
 
     def __enter__(self) -> Self:
         self._bars.start()

@@ -75,13 +75,7 @@ class EvaluationPlan:
         data_set, sequences = self.sequences[self.settings.splits[0]]
         return check_environment(data_set, sequences)
 
-    def evaluate(
-        self,
-        checkpoint: Checkpoint,
-        progress: Progress,
-        folder: Path | None = None,
-        environment_check: EnvironmentCheck | None = None,
-    ) -> Evaluation:
+    def evaluate(self, checkpoint: Checkpoint, progress: Progress, folder: Path | None = None) -> Evaluation:
         """Measure everything on every set of sequences; film the first set into `folder` where one is given."""
         simulator = checkpoint.simulator(self.device)
         self._refuse_misfit(checkpoint, simulator)
@@ -99,7 +93,6 @@ class EvaluationPlan:
             checkpoint=_describe(checkpoint, simulator, self.data_set),
             settings=self.as_json(),
             measurements=tuple(measurements),
-            environment_check=None if environment_check is None else environment_check.as_json(),
             showcase=None if showcase is None else asdict(showcase),
             code_version=__version__,
             finished=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -89,7 +89,7 @@ def training_images(
 def _mean_and_median(
     counts: NDArray[np.uint16], values: NDArray[np.uint8], frames: int
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Per row of `counts`: the mean (in 0…1) and the lower median of what was counted, byte k standing for `values[k]`."""
+    """Per row of `counts`: mean (in 0…1) and lower median of what was counted, byte k standing for `values[k]`."""
     order = values.argsort(kind="stable")
     mean, median = np.empty(len(counts), np.float32), np.empty(len(counts), np.uint8)
     for rows in np.array_split(np.arange(len(counts)), 16):

@@ -165,11 +165,11 @@ class Evaluation:
     checkpoint: dict[str, Any]
     settings: dict[str, Any]
     measurements: tuple[Measurement, ...]
-    environment_check: dict[str, Any] | None
     showcase: dict[str, Any] | None
     """The film and the sheets of salient frames, files beside the results."""
     code_version: str
     finished: str
+    environment_check: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives the same evaluation back."""

@@ -117,7 +117,8 @@ class _Stage:
 
     @property
     def _sheet_steps(self) -> tuple[int, ...]:
-        return tuple(step for step in SHEET_STEPS if step <= self.sequences.horizon)
+        horizon = self.sequences.horizon
+        return (*(step for step in SHEET_STEPS if step < horizon), horizon)
 
 
 def _of_different_episodes(ids: tuple[SegmentId, ...] | list[SegmentId], count: int) -> list[SegmentId]:

@@ -21,6 +21,8 @@ def against_the_blend(measurement: Measurement) -> str:
     assert difference is not None
     moving = _reach(steps_below(difference.moving), measurement.horizon)
     whole = _reach(steps_below(difference.error), measurement.horizon)
+    if moving == whole == _reach(0, measurement.horizon):
+        return f"{moving}, neither on moving pixels nor on the whole frame"
     if moving == whole:
         return f"{moving}, on moving pixels and on the whole frame alike"
     return f"{moving} on moving pixels; on the whole frame it {whole}"

@@ -46,7 +46,7 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": short_count, "short": tables.short}
+    environment.filters |= {"count": short_count}
     environment.globals |= {"colour": lambda number: number % RUN_COLOURS}
     groups = group(runs)
     page = environment.get_template("page.html.j2").render(
@@ -91,6 +91,7 @@ def _describe_group(one: Group) -> dict[str, Any]:
         "runs": [_describe_run(run) for run in runs],
         "errors": figures.errors_over_steps(f"{one.name}-errors", runs),
         "tables": tables.error_tables(runs),
+        "memory_words": tables.memory_words(one.measurement),
         "actions": figures.action_evidence(f"{one.name}-actions", runs),
         "action_table": tables.action_table(runs),
         "objects": figures.objects_over_steps(f"{one.name}-objects", runs),
@@ -145,7 +146,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         "Data": source["folder"],
         "Identity": source["identity"],
         "Trained on": "these data" if checkpoint["trained_on_this_data"] else "other data",
-        "Measured": f"{measured.sequences:,} sequences of {measured.episodes:,} {tables.data_words(measured)}, "
+        "Measured": f"{measured.sequences:,} sequences of {measured.episodes:,} episodes, "
         f"{measured.warm_up} frames of warm-up, {measured.horizon} predicted",
         "Moving pixels": f"where {tables.moving_words(measured)}; {measured.moving_share:.1%} of the frame",
         "Replayed": "" if check is None else f"{check['frames']:,} frames, largest error {check['largest_error']:g}",

@@ -122,6 +122,13 @@ def data_words(measurement: Measurement) -> str:
     return words[measurement.data]
 
 
+def memory_words(measurement: Measurement) -> str:
+    """How well colours and the console's memory agree on where things are, where both are known."""
+    agreements = {curve.object: curve.ram_agreement for curve in measurement.objects}
+    shares = [f"{name} {share:.0%}" for name, share in agreements.items() if share is not None]
+    return f"The console's memory gives the same places for the real frames: {', '.join(shares)}." if shares else ""
+
+
 def moving_words(measurement: Measurement) -> str:
     """Which pixels count as moving, after "those where"."""
     if measurement.moving_rule == FROM_MEDIAN:
@@ -139,7 +146,7 @@ def short(value: float | None) -> str:
     """Three significant digits: more would pretend too much."""
     if value is None:
         return NOTHING
-    return short_count(value) if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".")
+    return short_count(value) if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".").replace("-", "−")
 
 
 def _fixed(value: float | None, digits: int) -> str:

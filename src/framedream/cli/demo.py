@@ -1,0 +1,75 @@
+"""The whole of framedream in minutes: record, train, evaluate, report, on a laptop without a GPU.
+
+It runs the ordinary commands and shows each, so that they can be repeated with other words. Stopped by Ctrl-C, the
+same command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from framedream.errors import UserError
+from framedream.experiments.demo import DEMO
+
+if TYPE_CHECKING:
+    from framedream.evaluation.results import Measurement
+
+STEP = 10
+SHOWN = {
+    "model": "the simulator",
+    "shuffled actions": "the simulator, told another sequence's actions",
+    "last frame": "repeating the last frame seen",
+    "mean frame": "the mean of all training frames",
+    "blend": "the best blend of these two: what is possible without any dynamics",
+}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The command's options."""
+
+    out: Path = Path("runs/demo")
+    """Folder for the data set, the run and the report."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run the commands of the demonstration, one after the other, and say what came of it."""
+    options = tyro.cli(Demo, args=arguments, prog="framedream demo", description=__doc__)
+    started = time.monotonic()
+    data, run, page = options.out / "data", options.out / "run", options.out / "report.html"
+
+    from framedream.cli import collect, evaluate, report, train
+    from framedream.evaluation.store import stored_evaluation
+
+    for command, words in (
+        (collect, ["collect", DEMO.environment, "--out", str(data), *DEMO.collect]),
+        (train, ["train", str(data), "--out", str(run), "--resume", *DEMO.train]),
+        (evaluate, ["evaluate", str(run), "--data", str(data), *DEMO.evaluate]),
+        (report, ["report", str(run), "--out", str(page), "--overwrite"]),
+    ):
+        print(f"\n$ framedream {shlex.join(words)}", flush=True)
+        command.main(words[1:])
+
+    from framedream.checkpoint.run_folder import find_checkpoint
+
+    evaluation = stored_evaluation(find_checkpoint(run))
+    if evaluation is None:
+        raise UserError(f"{run} was evaluated, but its results are gone: run framedream demo again.")
+    print(f"\n{conclusion(evaluation.measurements[0])}")
+    print(f"\nAll of it took {(time.monotonic() - started) / 60:.1f} minutes. Look at {page} in a browser.")
+
+
+def conclusion(measurement: Measurement) -> str:
+    """Whether something was learnt: five numbers on the same held-out sequences, and what they say."""
+    from framedream.evaluation.verdict import sentence
+
+    moving = {name: measurement.curve(name).moving.at(STEP) for name in SHOWN}
+    lines = [f"Error on moving pixels {STEP} steps ahead, in episodes it has never seen (lower is better):"]
+    lines += [f"  {moving[name]:8.2f}  {words}" for name, words in SHOWN.items()]
+    return "\n".join([*lines, f"The simulator {sentence(measurement)}."])
