@@ -71,6 +71,8 @@ SMALL = replace(
     evaluation_horizon=30,
     checkpoint_every=100,
 )
+# Pong at 64x64 on two CPU cores: 560 updates of observed frames, then the rest on its own predictions.
+DEMO = replace(SMALL, filters=0.25, phase_scale=0.224, updates=1_800, evaluate_every=300, checkpoint_every=300)
 TINY = replace(
     MODERN,
     variant="base",
@@ -98,6 +100,7 @@ PRESETS: dict[str, Preset] = {
     "paper-maze": Preset("the paper's 3D mazes: 48x48 frames, five actions", PAPER, (48, 48), (5, 5)),
     "modern": Preset("learns in minutes of one GPU what the paper's recipe learns in days", MODERN),
     "small": Preset("learns small frames in minutes of a CPU", SMALL),
+    "demo": Preset("learns Pong at 64x64 in the minutes of `framedream demo`", DEMO),
     "tiny": Preset("seconds of a CPU, to try out the program; learns next to nothing", TINY),
 }
 
