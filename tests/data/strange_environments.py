@@ -22,6 +22,14 @@ class Growing(CountingEnvironment):
         return (np.vstack([frame, frame[:1]]) if self._count.step == 18 else frame, *rest)
 
 
+class Threads(CountingEnvironment):
+    """Its states are how many threads its process was told to calculate with."""
+
+    def _info(self) -> dict[str, Any]:
+        told = [int(os.environ.get(name, 0)) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")]
+        return {"state": np.array(told, np.int32)}
+
+
 class FloatFrames(CountingEnvironment):
     def _frame(self) -> Frame:
         return super()._frame() / np.float32(255)

@@ -56,5 +56,7 @@ def test_the_command_prints_every_figure(
 def test_unknown_benchmarks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match="'data'"):
         main(["dta"])
+    with pytest.raises(UserError, match="at least 1 frame"):
+        main(["data", "--frames", "0"])
     main([])
     assert "framedream bench WHAT" in capsys.readouterr().out

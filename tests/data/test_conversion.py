@@ -241,7 +241,7 @@ def test_films_with_tables_of_actions(tmp_path: Path) -> None:
 
 
 def test_long_recordings_are_cut_into_parts_of_whole_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("framedream.data.conversion.source.FRAMES_PER_PART", 70)
+    monkeypatch.setattr("framedream.data.assembly.FRAMES_PER_PART", 70)
     data_set = make_data_set(tmp_path / "data", train=8, test=0)
     export_folder(data_set, tmp_path / "out", "npz")
     back = bring(tmp_path / "out", tmp_path / "back", "--test-fraction", "0")
@@ -348,6 +348,9 @@ def test_places_without_episodes_and_places_that_are_taken(tmp_path: Path) -> No
         bring(tmp_path / "empty", tmp_path / "data")
     with pytest.raises(UserError, match="is not a folder"):
         bring(tmp_path / "nowhere", tmp_path / "data", "--format", "folder")
+    make_data_set(tmp_path / "no episodes", train=0, test=0)
+    with pytest.raises(UserError, match="has no episodes to export"):
+        export_main([str(tmp_path / "no episodes"), "--to", "npz", "--out", str(tmp_path / "new")])
     make_data_set(tmp_path / "taken", train=2, test=1)
     with pytest.raises(UserError, match="taken exists already and is not overwritten"):
         export_main([str(tmp_path / "taken"), "--to", "npz", "--out", str(tmp_path / "taken")])
@@ -357,6 +360,15 @@ def test_places_without_episodes_and_places_that_are_taken(tmp_path: Path) -> No
     for fraction in ("1", "-0.1"):
         with pytest.raises(UserError, match="at least 0 and below 1"):
             bring(tmp_path / "new" / "npz", tmp_path / "data", "--test-fraction", fraction)
+    with pytest.raises(UserError, match="seed must be 0 or more"):
+        bring(tmp_path / "new" / "npz", tmp_path / "data", "--seed", "-1")
+    long_name = tmp_path / ("a" * 300)
+    with pytest.raises(UserError, match=r"cannot be read \(File name too long\)"):
+        bring(long_name, tmp_path / "data", "--format", "folder")
+    with pytest.raises(UserError, match=r"Cannot write .* \(File name too long\)"):
+        export_main([str(tmp_path / "taken"), "--to", "npz", "--out", str(long_name)])
+    with pytest.raises(UserError, match="is a data set already"):
+        bring(tmp_path / "taken", tmp_path / "data")
 
 
 def test_an_interrupted_conversion_leaves_nothing(tmp_path: Path) -> None:

@@ -48,6 +48,19 @@ def test_the_sheet_holds_frames_of_all_episodes_and_the_film_their_beginnings(tm
                 assert sum(int(value > 128) << bit for bit, value in enumerate(row)) == step
 
 
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    make_data_set(tmp_path / "data", train=2, test=0)
+    (tmp_path / "file").write_text("not a folder")
+    for place in ("file", "file/below"):
+        with pytest.raises(UserError, match=r"Cannot write in .*choose another folder with --out"):
+            main([str(tmp_path / "data"), "--out", str(tmp_path / place)])
+    (tmp_path / "taken" / "frames.png").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"Cannot write in .*Is a directory"):
+        main([str(tmp_path / "data"), "--out", str(tmp_path / "taken")])
+    with pytest.raises(UserError, match="seed must be 0 or more"):
+        main([str(tmp_path / "data"), "--out", str(tmp_path / "pictures"), "--seed", "-1"])
+
+
 def test_another_split_and_a_missing_one(tmp_path: Path) -> None:
     make_data_set(tmp_path / "data", train=2, test=0)
     with pytest.raises(UserError, match="no test episodes"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,16 +14,21 @@ import h5py
 import numpy as np
 import pytest
 from conftest import FRAMES_PER_PART, TEST, TRAIN
-from counting_data import assert_counts
+from counting_data import assert_counts, play
 
 from framedream.agents import make_policy
 from framedream.cli import collect, data_info
 from framedream.data import recorder
+from framedream.data.assembly import write_data_set
 from framedream.data.dataset import open_data_set
+from framedream.data.manifest import Manifest
+from framedream.data.part import PartWriter
 from framedream.data.plan import Amount
-from framedream.data.play import play_episode
+from framedream.data.play import describe_recording, play_episode
+from framedream.data.reader import SegmentReader
 from framedream.data.recorder import Progress, record
 from framedream.data.seeds import episode_seeds
+from framedream.data.segment import SegmentId
 from framedream.data.staging import Staging
 from framedream.data.verify import verify
 from framedream.envs.counting import CountingEnvironment
@@ -210,6 +217,50 @@ def test_names_that_do_not_exist_leave_nothing_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_a_data_set_from_before_an_option_existed_is_extended(copy: Path) -> None:
+    """The option absent from what was recorded counts as its default, and as nothing else."""
+    recorded = Manifest.read(copy).recording
+    older = dataclasses.replace(recorded, arguments={"height": 12, "longest": 40})
+    folder = copy.parent / "older"
+    write_data_set(folder, older, CountingEnvironment().palette, {"train": [play(seed) for seed in range(3)]})
+    with pytest.raises(UserError, match="arguments shortest is 21, not 20"):
+        record("counting", folder, Amount(episodes=5), options={"shortest": 21}, workers=1)
+    record("counting", folder, Amount(episodes=5), workers=1)
+    assert verify(folder).findings == () and len(open_data_set(folder).split("train").episodes) == 5
+    assert Manifest.read(folder).recording == older
+
+
+def test_what_a_failed_start_left_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="The policy chose action 3"):
+        record("counting", tmp_path, Amount(episodes=2), policy="strange_environments:too_high", workers=1)
+    record("counting", tmp_path, Amount(episodes=2), workers=1)
+    assert verify(tmp_path).findings == () and open_data_set(tmp_path).recording.policy == {"name": "random"}
+
+
+def test_an_episode_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("framedream.data.play.LONGEST_EPISODE", 50)
+    environment = CountingEnvironment(shortest=100, longest=100)
+    policy = make_policy("random", environment)
+    recording = describe_recording(environment, policy, 0)
+    with (
+        pytest.raises(UserError, match="has not ended after 50 frames"),
+        PartWriter(tmp_path / "part.h5", "train", recording, environment.palette) as part,
+    ):
+        part.begin_episode(0, 0)
+        play_episode(environment, policy, episode_seeds(0, "train", 0), part, lambda frames: None)
+
+
+def test_workers_calculate_with_one_thread_unless_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    environment = "strange_environments:Threads"
+    record(environment, tmp_path, Amount(episodes=1), workers=1)
+    with SegmentReader(open_data_set(tmp_path).split("train")) as reader:
+        states = reader.read(SegmentId(0, 0, 1)).states
+    assert states is not None and states[0].tolist() == [1, 3]
+    assert "OMP_NUM_THREADS" not in os.environ
+
+
 def test_a_second_recorder_is_refused(copy: Path) -> None:
     program = (
         "import sys\nfrom pathlib import Path\nfrom framedream.data.lock import only_writer\n"
@@ -263,8 +314,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     ):
         with pytest.raises(UserError, match=complaint):
             collect.main(["counting", "--out", "d", *words.split()])
-    with pytest.raises(UserError, match="1 worker or more, not 0"):
-        record("counting", tmp_path / "none", Amount(frames=5), workers=0)
+    for workers in (0, 100_000):
+        with pytest.raises(UserError, match=f"1 worker or more, .* not {workers}"):
+            record("counting", tmp_path / "none", Amount(frames=5), workers=workers)
 
 
 def test_info_describes_a_data_set(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,3 +195,12 @@ def test_an_identity_that_is_not_that_of_the_episodes_is_found(copy: Path) -> No
 def test_what_is_no_data_set_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a data set"):
         verify(tmp_path)
+
+
+def test_what_cannot_be_read_is_one_sentence(copy: Path) -> None:
+    with pytest.raises(UserError, match=r"Cannot read .*File name too long"):
+        verify(copy / ("a" * 300))
+    part = copy / "train" / "part-00-0000.h5"
+    part.write_bytes(bytes(part.stat().st_size))
+    with pytest.raises(UserError, match=r"part-00-0000\.h5 cannot be read; `framedream data verify"):
+        open_data_set(copy, check=False)

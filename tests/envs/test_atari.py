@@ -146,6 +146,24 @@ def test_pooled_views_are_of_the_last_two_emulator_frames() -> None:
     assert flickered > 0
 
 
+def test_cropped_frames_are_the_slice_and_resized_ones_the_mean_of_the_emulators_colours() -> None:
+    options: dict[str, Any] = dict(crop=[34, 8, 160, 144])
+    whole, colours = make_environment("atari/seaquest"), make_environment("atari/seaquest", rgb=True)
+    cropped = make_environment("atari/seaquest", **options)
+    small = make_environment("atari/seaquest", **options, resize=[40, 48])
+    assert cropped.palette is not None and cropped.observation_space.shape == (160, 144)
+    assert small.palette is None and small.observation_space.shape == (40, 48, 3)
+    everything = (whole, colours, cropped, small)
+    frames = [environment.reset(seed=2)[0] for environment in everything]
+    for _, action in zip(range(40), random_actions(whole), strict=False):
+        part = frames[1][34:194, 8:152]
+        np.testing.assert_array_equal(frames[2], frames[0][34:194, 8:152])
+        # Every new pixel covers exactly 4×3 old ones.
+        mean = part.reshape(40, 4, 48, 3, 3).mean(axis=(1, 3))
+        np.testing.assert_array_equal(frames[3], np.floor(mean + 0.5))
+        frames = [environment.step(action)[0] for environment in everything]
+
+
 def test_life_lost_ends_where_asked() -> None:
     environment = make_environment("atari/breakout", life_loss_ends=True)
     for seed in range(2):

@@ -33,6 +33,16 @@ class TestFreewayInColour(EnvironmentContract):
     options: ClassVar = dict(rgb=True, time_limit=400)
 
 
+class TestPongCropped(EnvironmentContract):
+    name = "atari/pong"
+    options: ClassVar = dict(time_limit=400, crop=[34, 0, 160, 160])
+
+
+class TestPongCroppedAndResized(EnvironmentContract):
+    name = "atari/pong"
+    options: ClassVar = dict(time_limit=400, crop=[34, 0, 160, 160], resize=[40, 40])
+
+
 class TestAirRaid(EnvironmentContract):
     """A taller screen, in the colours of European television."""
 

@@ -205,6 +205,11 @@ def test_the_same_again_is_read_and_something_else_is_not_overwritten(
         main([*asked[:-1], "5"])
     main([*asked[:-1], "5", "--overwrite"])
     assert read_results(folder / "evaluation" / "step-20").measurements[0].sequences == 5
+    (folder / "evaluation" / "step-20" / "results.json").write_text('{"schema": ')
+    with pytest.raises(UserError, match="again with --overwrite"):
+        main([*asked[:-1], "5"])
+    main([*asked[:-1], "5", "--overwrite"])
+    assert read_results(folder / "evaluation" / "step-20").measurements[0].sequences == 5
     assert "beat" in capsys.readouterr().out
 
 

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from framedream.cli.evaluate import main as evaluate
 from framedream.cli.report import main as report
 from framedream.errors import UserError
 from framedream.evaluation.measure import MODEL
+from framedream.evaluation.report.figures import errors_over_training
+from framedream.evaluation.report.runs import Point, read_runs
 from framedream.evaluation.results import read_results
 
 HORIZON = 12
@@ -100,6 +103,17 @@ def test_every_section_is_there(page: Page) -> None:
     assert "first" in page.headings and "<second>" in page.headings
     assert page.text.count("<video ") == 3
     assert page.text.count('class="plot"') == 2 * 4
+
+
+@pytest.mark.parametrize(("horizon", "steps"), [(200, [5, 10, 100]), (30, [5, 10, 30]), (7, [5, 7])])
+def test_error_against_frames_seen_is_drawn_at_the_papers_steps(
+    horizon: int, steps: list[int], runs: list[Path]
+) -> None:
+    (run,) = read_runs([runs[0]])
+    points = [Point(frames, 1.0, 2.0) for frames in (0, 100, 200)]
+    drawn = errors_over_training("frames", [replace(run, over_training=dict.fromkeys(range(1, horizon + 1), points))])
+    assert drawn is not None
+    assert re.findall(r"Prediction error at step (\d+)", drawn) == [str(step) for step in steps]
 
 
 def test_it_needs_nothing_from_outside(page: Page) -> None:
@@ -187,6 +201,11 @@ def test_what_cannot_be_reported_is_said(runs: list[Path], tmp_path: Path) -> No
     untouched = write_run(tmp_path / "untouched", _data_of(runs[0]))
     with pytest.raises(UserError, match="framedream evaluate"):
         report([str(untouched), "--out", str(target)])
+    with pytest.raises(UserError, match="is a folder"):
+        report([str(runs[0]), "--out", str(tmp_path), "--overwrite"])
+    with pytest.raises(UserError, match="cannot be written"):
+        report([str(runs[0]), "--out", str(tmp_path / f"{'long' * 70}.html")])
+    assert list(tmp_path.glob("*.html")) == []
     target.write_text("mine")
     with pytest.raises(UserError, match="--overwrite"):
         report([str(runs[0]), "--out", str(target)])

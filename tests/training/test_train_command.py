@@ -107,6 +107,13 @@ def test_weights_in_several_files(data: Path, tmp_path: Path) -> None:
         (["--preset", "tiny", "--learning-rat", "1"], "--learning-rate"),
         (["--preset", "tiny", "--updates", "0"], "--updates must be at least 1"),
         (["--preset", "tiny", "--filters", "0"], "--filters must be above 0"),
+        (["--preset", "tiny", "--filters", "inf"], "--filters must be above 0 and finite, not inf"),
+        (["--preset", "tiny", "--learning-rate", "inf"], "--learning-rate must be above 0 and finite"),
+        (["--preset", "tiny", "--early-learning-rate", "-1"], "--early-learning-rate must be above 0"),
+        (["--preset", "tiny", "--final-learning-rate", "-1"], "--final-learning-rate must be at least 0"),
+        (["--preset", "tiny", "--phase-scale", "nan"], "--phase-scale must be above 0"),
+        (["--preset", "tiny", "--seed", str(2**63)], "--seed must be below 2**63"),
+        (["--preset", "tiny", "--minutes", "0"], "--minutes must be above 0, not 0"),
         (["--preset", "tiny", "--scheme", "oh2015"], "prediction lengths of its own"),
         (["--preset", "tiny", "--warm-up", "4", "--warm-up-grad", "9"], "from frame 9"),
     ],
@@ -114,6 +121,10 @@ def test_weights_in_several_files(data: Path, tmp_path: Path) -> None:
 def test_wrong_words_are_refused(options: list[str], said: str, refused: Refused, tmp_path: Path) -> None:
     assert said in refused(*options)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_too_large_for_the_memory_is_refused(refused: Refused) -> None:
+    assert "not enough memory for this run" in refused(*TINY, "--filters", "1e5")
 
 
 def test_a_preset_for_other_data_is_refused(refused: Refused) -> None:
@@ -160,9 +171,12 @@ def test_a_run_goes_on_on_its_own_data_only(data: Path, tmp_path: Path, refused:
 
 def test_a_damaged_checkpoint_is_not_resumed(data: Path, tmp_path: Path, refused: Refused) -> None:
     train(data, tmp_path / "run", "--updates", "2", "--evaluate-every", "0")
-    state = tmp_path / "run" / "step-2" / "training.safetensors"
-    state.write_bytes(state.read_bytes()[:-1])
-    assert "training.safetensors has changed" in refused("--resume")
+    for name in ("training.safetensors", "config.json"):
+        state = tmp_path / "run" / "step-2" / name
+        whole = state.read_bytes()
+        state.write_bytes(whole[:-2])
+        assert f"{name} has changed" in refused("--resume")
+        state.write_bytes(whole)
 
 
 def test_a_loss_that_is_no_number_stops_the_run(data: Path, tmp_path: Path, refused: Refused) -> None:

@@ -68,5 +68,7 @@ def read_probability(text: str, policy: str) -> float:
     except ValueError:
         probability = -1.0
     if not 0 <= probability <= 1:
-        raise UserError(f"{policy!r} needs a probability from 0 to 1, not {text!r}; write for example dithered:0.7.")
+        raise UserError(
+            f"{policy!r} needs a probability from 0 to 1, not {text!r}, as in dithered:0.7 or epsilon:0.2:random."
+        )
     return probability

@@ -22,6 +22,7 @@ from framedream.data.reader import SegmentReader
 from framedream.data.recorder import record
 from framedream.data.sampler import SegmentSampler
 from framedream.data.segment import SegmentId
+from framedream.errors import UserError
 
 BATCH = 16  # the paper's
 REPETITIONS = 15
@@ -43,6 +44,8 @@ def bench_data(
     environment: str, frames: int, folder: Path | None, lengths: Sequence[int], say: Say = lambda text: None
 ) -> dict[str, Any]:
     """Everything in one run. `folder` keeps the data set for the next one."""
+    if frames < 1:
+        raise UserError(f"Record at least 1 frame, not {frames}.")
     machine = describe_machine(("h5py", "hdf5plugin", "zstandard", "numpy", "ale-py"))
     with _place(folder) as data_folder:
         say("Recording Pong with one worker")

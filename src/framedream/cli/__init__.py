@@ -43,6 +43,8 @@ COMMANDS = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; exit with 0, with 2 on wrong usage or input, with 130 on Ctrl-C."""
+    # Before torch is imported: with large pages, memory for a whole sequence of frames costs far fewer page faults.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     if debug:

@@ -15,6 +15,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from framedream.errors import UserError
+
 
 @dataclass(frozen=True)
 class ExportArguments:
@@ -38,6 +40,8 @@ def main(arguments: list[str]) -> None:
     from framedream.data.dataset import open_data_set
 
     data_set = open_data_set(told.folder)
+    if not data_set.manifest.parts:
+        raise UserError(f"{told.folder} has no episodes to export; record some with `framedream collect`.")
     out = told.out.absolute()
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("Exporting", total=sum(split.frames for split in data_set.splits.values()))

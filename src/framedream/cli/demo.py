@@ -20,7 +20,6 @@ from framedream.experiments.demo import DEMO
 if TYPE_CHECKING:
     from framedream.evaluation.results import Measurement
 
-STEP = 10
 SHOWN = {
     "model": "the simulator",
     "shuffled actions": "the simulator, told another sequence's actions",
@@ -67,9 +66,34 @@ def main(arguments: list[str]) -> None:
 
 def conclusion(measurement: Measurement) -> str:
     """Whether something was learnt: five numbers on the same held-out sequences, and what they say."""
-    from framedream.evaluation.verdict import sentence
+    from framedream.evaluation.verdict import sentence, telling_step
 
-    moving = {name: measurement.curve(name).moving.at(STEP) for name in SHOWN}
-    lines = [f"Error on moving pixels {STEP} steps ahead, in episodes it has never seen (lower is better):"]
-    lines += [f"  {moving[name]:8.2f}  {words}" for name, words in SHOWN.items()]
-    return "\n".join([*lines, f"The simulator {sentence(measurement)}."])
+    step = telling_step(measurement)
+    moving = {name: measurement.curve(name).moving.at(step) for name in SHOWN}
+    lines = [f"Error on moving pixels {step} steps ahead, in episodes it has never seen (lower is better):"]
+    for name, words in SHOWN.items():
+        error = moving[name]
+        lines.append(f"  {'–' if error is None else f'{error:.2f}':>8}  {words}")
+    lacking = shortcomings(measurement)
+    if lacking:
+        lines.append(f"The simulator did NOT learn what it should: at step {step}, {' and '.join(lacking)}.")
+    else:
+        lines.append(f"The simulator {sentence(measurement)}.")
+    return "\n".join(lines)
+
+
+def shortcomings(measurement: Measurement) -> list[str]:
+    """What a simulator that has learnt would do and this one does not; nothing if it has learnt."""
+    from framedream.evaluation.baselines import NAMES
+    from framedream.evaluation.verdict import listens_to_actions, telling_step
+
+    step = telling_step(measurement)
+    own = measurement.curve("model").moving.at(step)
+    errors = {name: measurement.curve(name).moving.at(step) for name in NAMES}
+    unbeaten = [name for name, error in errors.items() if own is None or error is None or own >= error]
+    lacking = []
+    if unbeaten:
+        lacking.append(f"its moving-pixel error is not below that of the {' and the '.join(unbeaten)}")
+    if not listens_to_actions(measurement):
+        lacking.append("other sequences' actions make no clear difference to it")
+    return lacking

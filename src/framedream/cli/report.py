@@ -34,10 +34,7 @@ def main(arguments: list[str]) -> None:
     )
     if not options.runs:
         raise UserError("Name the run to report on, for example: framedream report runs/pong --out pong.html.")
-    if options.out.exists() and not options.overwrite:
-        raise UserError(f"{options.out} exists: add --overwrite to replace it, or choose another --out.")
-    if not options.out.parent.is_dir():
-        raise UserError(f"The folder {options.out.parent} does not exist: make it, or choose another --out.")
+    _refuse_target(options.out, options.overwrite)
 
     from rich.console import Console
 
@@ -47,3 +44,17 @@ def main(arguments: list[str]) -> None:
     with Console(stderr=True).status("Drawing the page"):
         write_report(read_runs(options.runs), options.out)
     print(f"Written: {options.out} ({options.out.stat().st_size / 1e6:.1f} MB)")
+
+
+def _refuse_target(page: Path, overwrite: bool) -> None:
+    """Refuse a place for the page that cannot be meant, before anything is drawn."""
+    try:
+        is_folder, exists, has_folder = page.is_dir(), page.exists(), page.parent.is_dir()
+    except OSError as error:
+        raise UserError(f"The page {page} cannot be written ({error.strerror}): choose another --out.") from error
+    if is_folder:
+        raise UserError(f"{page} is a folder: name the page to write in it, such as {page / 'report.html'}.")
+    if exists and not overwrite:
+        raise UserError(f"{page} exists: add --overwrite to replace it, or choose another --out.")
+    if not has_folder:
+        raise UserError(f"The folder {page.parent} does not exist: make it, or choose another --out.")

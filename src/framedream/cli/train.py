@@ -6,11 +6,11 @@ the same command with --resume goes on from the newest one, as if it had never s
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from framedream.checkpoint.configuration import Configuration
+from framedream.checkpoint.folder import check_folder
 from framedream.checkpoint.run_folder import step_folders
 from framedream.errors import UserError
 from framedream.experiments.presets import preset, refuse_misfit
@@ -58,15 +59,15 @@ def main(arguments: list[str]) -> None:
     default = Train(data=tyro.MISSING, out=tyro.MISSING, run=run, preset=name)
     wanted = tyro.cli(Train, args=arguments, prog="framedream train", description=__doc__, default=default)
 
-    # Before torch is imported: with large pages, memory for a whole sequence of frames costs far fewer page faults.
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if wanted.minutes is not None and not wanted.minutes > 0:
+        raise UserError(f"--minutes must be above 0, not {wanted.minutes:g}.")
     from framedream.data.dataset import open_data_set
     from framedream.training.run import run_training
 
     device = _device(wanted.device)
     data = open_data_set(wanted.data)
     refuse_misfit(wanted.preset, wanted.data, data.recording.frame_shape, data.recording.action_meanings)
-    with _Progress() as progress:
+    with _Progress() as progress, _enough_memory():
         outcome = run_training(
             data,
             wanted.out,
@@ -93,6 +94,7 @@ def _starting_point(arguments: list[str]) -> tuple[str, RunSpec]:
     steps = step_folders(Path(out)) if out is not None and "--resume" in arguments else []
     if not steps:
         return name or DEFAULT_PRESET, preset(name or DEFAULT_PRESET).run
+    check_folder(steps[-1])
     began = Configuration.read(steps[-1]).run
     began_with = began.pop("preset")
     if name not in (None, began_with):
@@ -129,6 +131,23 @@ def _device(name: str) -> torch.device:
     if name == "cuda":
         torch.backends.cudnn.benchmark = True
     return torch.device(name)
+
+
+@contextmanager
+def _enough_memory() -> Iterator[None]:
+    """Say in a sentence that memory does not suffice, of a GPU or of this machine."""
+    import torch
+
+    try:
+        yield
+    except RuntimeError as error:
+        # On a CPU PyTorch has no kind of error of its own for this.
+        if isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error):
+            raise UserError(
+                "There is not enough memory for this run: "
+                "make --batch-size, --prediction-length, --filters or --hidden smaller."
+            ) from error
+        raise
 
 
 class _Progress:

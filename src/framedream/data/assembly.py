@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from framedream.data.disk import rename_durably
 from framedream.data.episode import Episode, Frames
@@ -19,6 +20,7 @@ from framedream.errors import UserError
 
 FRAMES_PER_PART = 50_000
 STAGING = "staging"
+AnyEpisode = TypeVar("AnyEpisode")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +125,23 @@ def write_data_set(
     folder: Path, recording: Recording, palette: Frames | None, splits: dict[str, Iterable[Episode]]
 ) -> Manifest:
     """Write episodes that come from elsewhere as a new data set, one episode in memory at a time."""
+
+    def write(part: PartWriter, number: int, episode: Episode) -> None:
+        part.begin_episode(number, episode.seed)
+        part.append(episode.rows())
+        part.end_episode()
+
+    return assemble(folder, recording, palette, splits, write)
+
+
+def assemble(
+    folder: Path,
+    recording: Recording,
+    palette: Frames | None,
+    splits: Mapping[str, Iterable[AnyEpisode]],
+    write: Callable[[PartWriter, int, AnyEpisode], None],
+) -> Manifest:
+    """A new data set of episodes of any kind; `write` puts the one with a number into a part."""
     assembly = Assembly.create(folder, recording)
     for split, episodes in splits.items():
         numbered = enumerate(episodes)
@@ -130,9 +149,7 @@ def write_data_set(
             name = part_name(len(assembly.manifest.parts_of(split)))
             with PartWriter(folder / STAGING / f"{split}-{name}.tmp", split, recording, palette) as part:
                 for number, episode in itertools.chain([first], numbered):
-                    part.begin_episode(number, episode.seed)
-                    part.append(episode.rows())
-                    part.end_episode()
+                    write(part, number, episode)
                     if part.frames >= FRAMES_PER_PART:
                         break
             assembly.add(finished_part(part, split, name))

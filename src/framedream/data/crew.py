@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -77,7 +78,8 @@ class Crew:
         resource_tracker.ensure_running()
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            process.start()
+            with _one_thread_each():
+                process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         # With our copy closed, the pipe ends when the worker does.
@@ -105,3 +107,17 @@ class Crew:
         for worker in self.workers:
             worker.process.join()
             worker.connection.close()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started here calculate with one thread, unless the user has said otherwise."""
+    # The workers already share the cores. numpy's matrix library would start as many threads as there are cores in
+    # each of them; they wait for one another and cost a hundred times what they earn.
+    unset = [name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS") if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        yield
+    finally:
+        for name in unset:
+            del os.environ[name]

@@ -92,9 +92,14 @@ def open_data_set(folder: Path | str, check: bool = True) -> DataSet:
     for name in SPLITS:
         tables: list[list[EpisodeEntry]] = []
         for part in manifest.parts_of(name):
-            with PartFile(folder / part.path) as file:
-                tables.append(file.episodes())
-                palette = file.palette
+            try:
+                with PartFile(folder / part.path) as file:
+                    tables.append(file.episodes())
+                    palette = file.palette
+            except (OSError, RuntimeError, LookupError, TypeError, ValueError):
+                raise UserError(
+                    f"{folder / part.path} cannot be read; `framedream data verify {folder}` says what is wrong."
+                ) from None
         paths = tuple(folder / part.path for part in manifest.parts_of(name))
         splits[name] = Split(name, folder, paths, _table(tables))
     return DataSet(folder, manifest, palette, splits)

@@ -15,6 +15,9 @@ from framedream.data.seeds import EpisodeSeeds
 from framedream.envs import FrameEnvironment
 from framedream.errors import UserError
 
+LONGEST_EPISODE = 1_000_000
+"""Frames. Only whole episodes make a data set, and one that never ends would be recorded for ever."""
+
 
 def describe_recording(environment: FrameEnvironment, policy: Policy, seed: int) -> Recording:
     """What recording this environment with this policy is. Looks at one frame, to see what its states are like."""
@@ -60,6 +63,11 @@ def play_episode(
         rows.add(seen, state, action, float(reward), terminated, truncated)
         if rows.empty:
             after_chunk(part.frames)
+            if part.frames > LONGEST_EPISODE:
+                raise UserError(
+                    f"An episode of {environment.name} has not ended after {LONGEST_EPISODE:,} frames; end it there, "
+                    "for example with gymnasium.wrappers.TimeLimit."
+                )
     rows.add(frame, info.get("state"), NO_ACTION, 0.0, False, False)
     rows.flush()
 
@@ -101,7 +109,11 @@ class _RowBuffer:
         rows.truncations[at] = truncated
         if rows.states is not None:
             if getattr(state, "shape", None) != rows.states.shape[1:] or state.dtype != rows.states.dtype:
-                raise UserError(f"States must keep one shape and type: {rows.states[0].shape} {rows.states.dtype}.")
+                now = "none" if state is None else f"{np.shape(state)} {getattr(state, 'dtype', type(state).__name__)}"
+                raise UserError(
+                    f"States must keep one shape and type: {rows.states[0].shape} {rows.states.dtype} at first, "
+                    f"later {now}."
+                )
             rows.states[at] = state
         self._filled += 1
         if self._filled == len(rows.frames):

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from framedream.data.dataset import DataSet, Split
+from framedream.data.disk import cannot_write
 from framedream.data.reader import SegmentReader
 from framedream.data.segment import SegmentId
+from framedream.errors import UserError
 from framedream.pictures.layout import Picture, captioned, enlarge, factor_for, grid, save_picture, titled
 
 COLUMNS = ROWS = 6
@@ -26,18 +28,23 @@ def draw_preview(
     """Write `frames.png` and `beginnings.mp4`; `on_frame` is called for every frame of the film."""
     from framedream.pictures.video import VideoWriter
 
+    if seed < 0:
+        raise UserError(f"The seed must be 0 or more, not {seed}.")
     chosen = data_set.split(split)
     generator = np.random.default_rng(seed)
-    folder.mkdir(parents=True, exist_ok=True)
     sheet, film = folder / "frames.png", folder / "beginnings.mp4"
-    with SegmentReader(chosen, states=False) as reader:
-        painter = _Painter(data_set, chosen, reader)
-        save_picture(sheet, painter.sheet(_random_frames(chosen, generator)))
-        episodes = sorted(generator.permutation(len(chosen.episodes))[:FILM_EPISODES].tolist())
-        with VideoWriter(film, FRAMES_PER_SECOND) as writer:
-            for step in range(film_length(chosen)):
-                writer.add(painter.film_frame(chosen, episodes, step))
-                on_frame()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with SegmentReader(chosen, states=False) as reader:
+            painter = _Painter(data_set, chosen, reader)
+            save_picture(sheet, painter.sheet(_random_frames(chosen, generator)))
+            episodes = sorted(generator.permutation(len(chosen.episodes))[:FILM_EPISODES].tolist())
+            with VideoWriter(film, FRAMES_PER_SECOND) as writer:
+                for step in range(film_length(chosen)):
+                    writer.add(painter.film_frame(chosen, episodes, step))
+                    on_frame()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
     return [sheet, film]
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from framedream.agents import make_policy
 from framedream.data.assembly import Assembly, FinishedPart, part_name
+from framedream.data.continuation import complete_manifest, has_reached, open_assembly
 from framedream.data.crew import Crew, Report
 from framedream.data.disk import cannot_write
 from framedream.data.episode import Frames
-from framedream.data.integrity import damaged_parts
 from framedream.data.lock import only_writer
-from framedream.data.manifest import MANIFEST, SPLITS, Manifest
+from framedream.data.manifest import SPLITS, Manifest
 from framedream.data.plan import Amount, SplitPlan
 from framedream.data.play import describe_recording
 from framedream.data.recording import Recording
@@ -30,6 +30,7 @@ from framedream.envs import make_environment
 from framedream.errors import UserError
 
 SECONDS_BETWEEN_LOOKS = 0.1
+MOST_WORKERS_PER_CORE = 16
 NOTHING = Amount(episodes=0)
 
 
@@ -78,16 +79,23 @@ def record(
     """
     folder = Path(folder)
     source = Source(environment, policy, dict(options or {}))
-    workers = os.cpu_count() or 1 if workers is None else workers
-    if workers < 1:
-        raise UserError(f"Recording needs 1 worker or more, not {workers}.")
+    cores = os.cpu_count() or 1
+    workers = cores if workers is None else workers
+    if not 1 <= workers <= MOST_WORKERS_PER_CORE * cores:
+        raise UserError(
+            f"Recording needs 1 worker or more, and on {cores} cores at most {MOST_WORKERS_PER_CORE * cores}, "
+            f"not {workers}."
+        )
+    asked = {"train": train, "test": test}
     recording, palette = _look_at(source, seed)
     try:
+        if (complete := complete_manifest(folder, recording, asked)) is not None:
+            return Recorded(complete, Progress(asked, {}, {}), 0.0)
         folder.mkdir(parents=True, exist_ok=True)
         with only_writer(folder):
-            assembly = _open(folder, recording)
-            staging = Staging(folder, recording, palette)
-            return _Recorder(assembly, staging, source, {"train": train, "test": test}, on_progress).run(workers)
+            assembly = open_assembly(folder, recording)
+            staging = Staging(folder, assembly.manifest.recording, palette)
+            return _Recorder(assembly, staging, source, asked, on_progress).run(workers)
     except OSError as error:
         raise cannot_write(folder, error) from error
 
@@ -104,21 +112,6 @@ def _look_at(source: Source, seed: int) -> tuple[Recording, Frames | None]:
         raise
     except Exception as error:
         raise source.failed("at its start", error) from error
-
-
-def _open(folder: Path, recording: Recording) -> Assembly:
-    if not (folder / MANIFEST).exists():
-        return Assembly.create(folder, recording)
-    manifest = Manifest.read(folder)
-    if differences := manifest.recording.differences(recording):
-        raise UserError(
-            f"{folder} holds another recording ({'; '.join(differences)}); choose another folder with --out."
-        )
-    for finding in damaged_parts(folder, manifest, hashes=False):
-        raise UserError(f"{folder} cannot be extended: {finding}.")
-    assembly = Assembly(folder, manifest)
-    assembly.remove_unlisted_parts()
-    return assembly
 
 
 class _Recorder:
@@ -160,10 +153,7 @@ class _Recorder:
         return Recorded(self._assembly.manifest, self._progress, time.monotonic() - self._progress.started)
 
     def _complete(self) -> bool:
-        manifest = self._assembly.manifest
-        return all(
-            self._asked[split].reached(manifest.frames_of(split), manifest.episodes_of(split)) for split in SPLITS
-        )
+        return has_reached(self._assembly.manifest, self._asked)
 
     def _hand_out(self, crew: Crew) -> None:
         while crew.has_room and (task := self._next_task()) is not None:

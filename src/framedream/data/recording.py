@@ -65,6 +65,9 @@ class Recording:
 
     def differences(self, other: Recording) -> list[str]:
         """One clause per field that is not the same in `other`, for the message that refuses to mix the two."""
+        if self.environment != other.environment:
+            # Little else is the same then, and none of it says more.
+            return [f"environment is {other.environment!r}, not {self.environment!r}"]
         clauses = []
         for field in dataclasses.fields(self):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)

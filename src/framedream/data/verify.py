@@ -33,8 +33,10 @@ class Verified:
 def verify(folder: Path | str, on_progress: Callable[[int, int], None] | None = None) -> Verified:
     """Check a data set completely; `on_progress` hears (frames checked, frames in all)."""
     folder = Path(folder)
-    if not (folder / MANIFEST).exists():
-        raise UserError(f"{folder} is not a data set: it has no {MANIFEST}.")
+    try:
+        (folder / MANIFEST).stat()
+    except OSError:
+        Manifest.read(folder)  # which says why it cannot be read: that is wrong usage, and not damage
     try:
         manifest = Manifest.read(folder)
     except UserError as error:

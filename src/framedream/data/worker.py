@@ -33,9 +33,10 @@ class Source:
 
     def failed(self, when: str, error: BaseException) -> UserError:
         """The error for an environment or a policy that raised one of its own."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())  # some are written over several lines
         return UserError(
-            f"The environment {self.environment} with policy {self.policy} failed {when} "
-            f"({type(error).__name__}: {error}); --debug shows where."
+            f"The environment {self.environment} with policy {self.policy} failed {when} ({reason}); "
+            "--debug shows where."
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from framedream.envs.catalogue import EnvironmentEntry, list_environments
 from framedream.envs.frame_environment import Frame, FrameEnvironment
+from framedream.envs.options import check_options
 from framedream.errors import unknown_name
 
 __all__ = ["EnvironmentEntry", "Frame", "FrameEnvironment", "list_environments", "make_environment"]
@@ -17,12 +17,7 @@ __all__ = ["EnvironmentEntry", "Frame", "FrameEnvironment", "list_environments",
 def make_environment(name: str, **options: Any) -> FrameEnvironment:
     """The environment called `name` (`atari/pong`, `gym:ID`, `module:function`, …) with its options."""
     maker = find_maker(name)
-    parameters = inspect.signature(maker).parameters.values()
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-        for option in options:
-            if option not in known:
-                raise unknown_name(f"option of {name}", option, known, "docs/environments.md")
+    check_options(name, maker, options)
     return maker(**options)
 
 

@@ -37,6 +37,7 @@ PAPER_GAMES = (
     "riverraid",
 )
 AGENT_VIEW = (84, 84)
+MOST_NOOPS = 10_000
 
 
 class AtariEnvironment(FrameEnvironment):
@@ -61,8 +62,10 @@ class AtariEnvironment(FrameEnvironment):
         crop: Sequence[int] | None = None,
         resize: Sequence[int] | None = None,
     ) -> None:
-        if action_repeat < 1 or noops < 0 or time_limit < 0:
-            raise UserError("Atari needs action_repeat of 1 or more, noops and time_limit of 0 or more.")
+        if action_repeat < 1 or not 0 <= noops <= MOST_NOOPS or time_limit < 0:
+            raise UserError(
+                f"Atari needs action_repeat of 1 or more, noops of 0 to {MOST_NOOPS:,} and time_limit of 0 or more."
+            )
         self.name = f"atari/{game}"
         self.arguments = dict(
             rgb=rgb,

@@ -14,9 +14,11 @@ import numpy as np
 from gymnasium import spaces
 
 from framedream.envs.frame_environment import Frame, FrameEnvironment
+from framedream.errors import UserError
 
 NO_ACTION = 255
 WHITE = 255
+CODE_WIDTH = 6
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class CountingEnvironment(FrameEnvironment):
         longest: int = 40,
         rgb: bool = False,
     ) -> None:
+        if height < 1 or width < CODE_WIDTH or not 1 <= actions <= NO_ACTION or not 2 <= shortest <= longest:
+            raise UserError(
+                f"counting needs a height of 1 or more, a width of {CODE_WIDTH} or more, 1 to {NO_ACTION} actions, "
+                "and 2 ≤ shortest ≤ longest."
+            )
         self.name = "counting"
         self.arguments = dict(height=height, width=width, actions=actions, shortest=shortest, longest=longest, rgb=rgb)
         self.action_meanings = tuple(f"action {number}" for number in range(actions))

@@ -10,6 +10,8 @@ from framedream.envs.area_average import area_average
 from framedream.envs.frame_environment import Frame
 from framedream.errors import UserError
 
+LARGEST = 4096
+
 
 class Cut:
     """Crops frames of one shape (`top, left, height, width`), then resizes them (`height, width`)."""
@@ -22,8 +24,8 @@ class Cut:
                 f"crop={list(crop)} does not fit the {shape[0]}×{shape[1]} frames of {name}; "
                 "give top, left, height, width."
             )
-        if resize is not None and (len(resize) != 2 or min(resize) < 1):
-            raise UserError(f"resize={list(resize)} of {name} is not a size; give height, width.")
+        if resize is not None and (len(resize) != 2 or min(resize) < 1 or max(resize) > LARGEST):
+            raise UserError(f"resize={list(resize)} of {name} is not a size; give height, width, each 1 to {LARGEST}.")
         top, left, height, width = crop or (0, 0, *shape[:2])
         self._rows, self._columns = slice(top, top + height), slice(left, left + width)
         self._cropped = crop is not None

@@ -12,7 +12,8 @@ import gymnasium
 from framedream.envs.frame_environment import FrameEnvironment
 from framedream.envs.frame_sources import RENDER, choose_source
 from framedream.envs.gymnasium_adapter import GymnasiumAdapter
-from framedream.envs.gymnasium_ids import package_versions
+from framedream.envs.gymnasium_ids import make_gymnasium_environment, package_versions
+from framedream.envs.options import check_options
 from framedream.envs.user_function import load_function
 from framedream.errors import UserError, unknown_name
 
@@ -26,6 +27,8 @@ def make_own_environment(name: str, **options: Any) -> FrameEnvironment:
     """
     function = load_function(name)
     for_function, for_adapter = share_out(name, inspect.signature(function), options)
+    # The two kinds of environment share these options.
+    check_options(name, make_gymnasium_environment, for_adapter)
     try:
         environment = function(**for_function)
     except TypeError as error:

@@ -202,7 +202,7 @@ def read_results(folder: Path) -> Evaluation:
         return Evaluation.from_json(json.loads(path.read_text()))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"{path} cannot be read as an evaluation ({error!r}): run `framedream evaluate` again."
+            f"{path} cannot be read as an evaluation ({error!r}): run `framedream evaluate` again with --overwrite."
         ) from error
 
 

@@ -28,19 +28,35 @@ def against_the_blend(measurement: Measurement) -> str:
     return f"{moving} on moving pixels; on the whole frame it {whole}"
 
 
-def about_actions(measurement: Measurement) -> str | None:
-    """Whether it listens to its actions, at the step where most can be seen of it."""
+def listens_to_actions(measurement: Measurement) -> bool | None:
+    """Whether other sequences' actions make its moving-pixel error clearly larger; None where that was not measured."""
     difference = measurement.difference(OVER_OWN_ACTIONS)
     if difference is None:
         return None
-    shuffled, own = measurement.curve(SHUFFLED).moving, measurement.curve(MODEL).moving
-    step = min(10, measurement.horizon)
-    low, wrong, right = difference.moving.low[step - 1], shuffled.at(step), own.at(step)
+    step = telling_step(measurement)
+    low = difference.moving.low[step - 1]
+    wrong, right = (measurement.curve(name).moving.at(step) for name in (SHUFFLED, MODEL))
     if wrong is None or right is None:
         return None
     # With a single episode there is no interval: then a twentieth more is too little to speak of.
-    if low <= 0 if low is not None else wrong < 1.05 * right:
+    return low > 0 if low is not None else wrong >= 1.05 * right
+
+
+def telling_step(measurement: Measurement) -> int:
+    """The step at which most can be seen of what a simulator has learnt."""
+    return min(10, measurement.horizon)
+
+
+def about_actions(measurement: Measurement) -> str | None:
+    """What its actions mean to it."""
+    step = telling_step(measurement)
+    listens = listens_to_actions(measurement)
+    if listens is False:
         return f"at step {step}, other sequences' actions make no clear difference to its moving-pixel error"
+    if listens is None:
+        return None
+    wrong, right = (measurement.curve(name).moving.at(step) for name in (SHUFFLED, MODEL))
+    assert wrong is not None and right is not None
     larger = "larger" if right == 0 else f"{wrong / right:.1f} times as large"
     return f"at step {step}, other sequences' actions make its moving-pixel error {larger}"
 

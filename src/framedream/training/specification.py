@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
@@ -93,9 +94,17 @@ class RunSpec:
         for name in ("hidden", "fused", "shard_size", "checkpoint_every"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
-        for name in ("filters", "learning_rate", "loss_scale"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"{_option(name)} must be above 0, not {getattr(self, name)}.")
+        for name in ("filters", "learning_rate", "early_learning_rate", "loss_scale", "phase_scale"):
+            self._finite(name, above_zero=True)
+        self._finite("final_learning_rate", above_zero=False)
+        if self.seed >= 2**63:
+            raise UserError(f"--seed must be below 2**63, not {self.seed}.")
+
+    def _finite(self, name: str, *, above_zero: bool) -> None:
+        value = getattr(self, name)
+        if value is not None and not (math.isfinite(value) and (value > 0 if above_zero else value >= 0)):
+            bound = "above 0" if above_zero else "at least 0"
+            raise UserError(f"{_option(name)} must be {bound} and finite, not {value}.")
 
     def _at_least(self, name: str, least: int) -> None:
         if getattr(self, name) < least:

@@ -11,7 +11,7 @@ from framedream.data.conversion.incoming import IncomingEpisode
 from framedream.data.conversion.npz import read_npz
 from framedream.data.conversion.origin import Origin
 from framedream.data.conversion.source import Source
-from framedream.data.manifest import SPLITS
+from framedream.data.manifest import MANIFEST, SPLITS
 from framedream.errors import UserError
 
 ACTIONS = "actions.json"
@@ -19,8 +19,17 @@ ACTIONS = "actions.json"
 
 def read_folder(folder: Path) -> Source:
     """All episodes of a folder in the order of their names; `train` and `test` inside it are kept apart."""
+    try:
+        return _read_folder(folder)
+    except OSError as error:
+        raise UserError(f"{error.filename or folder} cannot be read ({error.strerror or error}).") from error
+
+
+def _read_folder(folder: Path) -> Source:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give the one that your episodes are in.")
+    if (folder / MANIFEST).exists():
+        raise UserError(f"{folder} is a data set already: use it as it is.")
     splits = {split: _files(folder / split) for split in SPLITS if (folder / split).is_dir()}
     loose = _files(folder)
     if loose and splits:

@@ -13,11 +13,11 @@ from framedream.errors import UserError
 @contextmanager
 def fresh_folder(folder: Path) -> Iterator[Path]:
     """A place to write to that becomes `folder` when all went well, and disappears when not."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} exists already and is not overwritten: choose another place with --out.")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
     try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UserError(f"{folder} exists already and is not overwritten: choose another place with --out.")
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
         unfinished.mkdir(parents=True)
         yield unfinished
         unfinished.replace(folder)

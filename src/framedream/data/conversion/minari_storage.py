@@ -117,7 +117,7 @@ def is_minari(source: str) -> bool:
     """Whether this looks like a Minari data set: a folder that is laid out as one, or the name of one."""
     folder = Path(source)
     places = (folder, folder / "data", *(folder / f"{split}-v0" / "data" for split in SPLITS))
-    return not folder.is_dir() or any((place / "metadata.json").exists() for place in places)
+    return not folder.is_dir() or any(any(place.glob("metadata.json")) for place in places)
 
 
 def read_minari(source: Path | str) -> Source:

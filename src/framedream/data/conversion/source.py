@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from framedream.data.assembly import FRAMES_PER_PART, STAGING, Assembly, finished_part, part_name
+from framedream.data.assembly import assemble
 from framedream.data.conversion.colours import GREY, PaletteIndex
 from framedream.data.conversion.fresh_folder import fresh_folder
 from framedream.data.conversion.incoming import IncomingEpisode, naming
@@ -45,6 +44,8 @@ class Source:
         """The same with whole episodes drawn for `test`, unless it has test episodes already."""
         if not 0 <= test_fraction < 1:
             raise UserError(f"The fraction of test episodes must be at least 0 and below 1, not {test_fraction}.")
+        if seed < 0:
+            raise UserError(f"The seed must be 0 or more, not {seed}.")
         episodes = self.splits.get("train", [])
         if self.splits.get("test") or test_fraction == 0 or len(episodes) < 2:
             return self
@@ -119,33 +120,13 @@ def write_source(
     def convert(frames: Frames) -> Frames:
         return to_indices(frames) if to_indices is not None and frames.ndim == 4 else frames
 
+    def write(part: PartWriter, number: int, episode: IncomingEpisode) -> None:
+        with naming(episode.source):
+            part.begin_episode(number, episode.seed)
+            for rows in episode.rows(convert):
+                part.append(rows)
+                on_progress(len(rows.frames))
+            part.end_episode()
+
     with fresh_folder(folder) as place:
-        assembly = Assembly.create(place, origin.recording)
-        for split, episodes in source.splits.items():
-            _write_split(assembly, split, episodes, origin, convert, on_progress)
-        (place / STAGING).rmdir()
-        return assembly.manifest
-
-
-def _write_split(
-    assembly: Assembly,
-    split: str,
-    episodes: list[IncomingEpisode],
-    origin: Origin,
-    convert: Callable[[Frames], Frames],
-    on_progress: Callable[[int], None],
-) -> None:
-    numbered = enumerate(episodes)
-    for first in numbered:
-        name = part_name(len(assembly.manifest.parts_of(split)))
-        with PartWriter(assembly.folder / STAGING / f"{split}.tmp", split, origin.recording, origin.palette) as part:
-            for number, episode in itertools.chain([first], numbered):
-                with naming(episode.source):
-                    part.begin_episode(number, episode.seed)
-                    for rows in episode.rows(convert):
-                        part.append(rows)
-                        on_progress(len(rows.frames))
-                    part.end_episode()
-                if part.frames >= FRAMES_PER_PART:
-                    break
-        assembly.add(finished_part(part, split, name))
+        return assemble(place, origin.recording, origin.palette, source.splits, write)

@@ -20,6 +20,8 @@ from framedream.errors import UserError, unknown_name
 
 RESET_OPTIONS = ("layout_seed", "pose", "velocity", "step")
 MOST_SAMPLES = 4
+LARGEST_FRAME = 2048
+LARGEST_SIZE = 501
 START_OFF_CENTRE = 0.2
 ROUNDING = 1e-3
 FINEST_HEADING = 1024
@@ -70,8 +72,14 @@ class MazeEnvironment(FrameEnvironment):
         )
         if textures not in TEXTURE_SETS:
             raise unknown_name("set of textures", textures, TEXTURE_SETS, "docs/mazes.md")
-        _demand(height >= 8 and width >= 8, "height and width of 8 or more")
-        _demand(maze_size >= SMALLEST_SIZE and maze_size % 2 == 1, f"an odd maze_size of {SMALLEST_SIZE} or more")
+        _demand(
+            min(height, width) >= 8 and max(height, width) <= LARGEST_FRAME,
+            f"height and width of 8 to {LARGEST_FRAME:,}",
+        )
+        _demand(
+            SMALLEST_SIZE <= maze_size <= LARGEST_SIZE and maze_size % 2 == 1,
+            f"an odd maze_size of {SMALLEST_SIZE} to {LARGEST_SIZE}",
+        )
         _demand(1 <= samples <= MOST_SAMPLES, f"samples of 1 to {MOST_SAMPLES}")
         _demand(0 <= friction < 1 and 0 <= turning_inertia < 1, "friction and turning_inertia of at least 0, below 1")
         _demand(0 < turn <= 180, "a turn above 0 and up to 180 degrees")

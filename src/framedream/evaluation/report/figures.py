@@ -75,8 +75,9 @@ def errors_over_training(name: str, runs: Sequence[Run]) -> str | None:
     """Error against frames seen at a few steps, as in the paper's figures."""
     known = sorted({step for run in runs for step in run.over_training})
     steps = [step for step in TRAINING_STEPS if step in known]
-    if known and known[-1] not in steps:
-        steps = [*steps[:2], known[-1]]
+    if known and len(steps) < len(TRAINING_STEPS):
+        # The horizon stands in for the steps beyond it.
+        steps = sorted({*steps, known[-1]})
     if not steps:
         return None
     drawing = Drawing(len(steps), width=9.8 / len(steps))

@@ -6,12 +6,14 @@ import base64
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from framedream import __version__
+from framedream.errors import UserError
 from framedream.evaluation.measure import OVER_BLEND
 from framedream.evaluation.report import figures, tables
 from framedream.evaluation.report.drawing import RUN_COLOURS, short_count
@@ -58,8 +60,13 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
         written=datetime.now().astimezone().strftime("%-d %B %Y"),
     )
     unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(page)
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(page)
+        unfinished.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise UserError(f"The page {path} cannot be written ({error.strerror}): choose another --out.") from error
 
 
 def group(runs: Sequence[Run]) -> list[Group]:
