@@ -47,6 +47,20 @@ def test_the_loss_is_the_papers_error() -> None:
     assert loss.item() == pytest.approx(np.mean(per_frame), rel=1e-5)
 
 
+def test_pixels_that_moved_count_as_often_as_told() -> None:
+    # Whole bytes from the background: 0 is the background, anything else in any channel is not.
+    generator = np.random.default_rng(0)
+    x = generator.choice([0, 0, 0, 1, -3, 90], size=(2, 3, 3, 4, 6)) / 255
+    predicted = generator.normal(size=x.shape)
+    total = 0.0
+    for b, t, row, column in np.ndindex(2, 3, 4, 6):
+        weight = 5 if any(x[b, t, :, row, column]) else 1
+        total += weight * ((x[b, t, :, row, column] - predicted[b, t, :, row, column]) ** 2).sum() / 3
+    assert 0 < (x != 0).any(axis=2).mean() < 1
+    loss = prediction_loss(torch.tensor(predicted).float(), torch.tensor(x).float(), moving_weight=5)
+    assert loss.item() == pytest.approx(total / 6, rel=1e-5)
+
+
 def all_training_frames(data: DataSet) -> np.ndarray:
     split = data.split("train")
     with SegmentReader(split) as reader:

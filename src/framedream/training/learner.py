@@ -40,6 +40,7 @@ class Learner:
         self._optimiser = make_optimiser(run.optimiser, self._parameters.values())
         self._clip = RunningNormClip(self.device) if run.clip else None
         self._loss_scale = run.loss_scale
+        self.moving_weight = run.moving_weight
         self._half = run.precision == "bfloat16" and self.device.type == "cuda"
 
     def arithmetic(self) -> torch.autocast:

@@ -14,6 +14,8 @@ from framedream.model.simulator import State
 from framedream.training.learner import Learner
 from framedream.training.scheme import Phase, Scheme
 
+JUST_VISIBLE = 0.5 / 255  # a pixel that differs from the background differs by a whole byte in some channel
+
 
 @dataclass(frozen=True)
 class Update:
@@ -82,7 +84,7 @@ def train_on_batch(
                 phase.feed,
                 observed=frames[:, first - 1 : first - 1 + steps],
             )
-        loss = prediction_loss(predictions, frames[:, first : first + steps])
+        loss = prediction_loss(predictions, frames[:, first : first + steps], learner.moving_weight)
         rate = learning_rate(position.updates)
         norm = learner.update(loss, rate)
         state = state.detach()
@@ -107,6 +109,13 @@ def warmed_up(learner: Learner, frames: Tensor, actions: Tensor, gradient_from: 
     return trained[-1].seen(frames[:, -1])
 
 
-def prediction_loss(predictions: Tensor, frames: Tensor) -> Tensor:
-    """Σ‖x - x̂‖²/3, averaged over sequences and predicted steps: the paper's prediction error, in training."""
-    return (predictions.float() - frames).square().sum(dim=(2, 3, 4)).mean() / 3
+def prediction_loss(predictions: Tensor, frames: Tensor, moving_weight: float = 1.0) -> Tensor:
+    """Σ‖x - x̂‖²/3, averaged over sequences and predicted steps: the paper's prediction error, in training.
+
+    With a `moving_weight`, pixels that differ from the background (which is 0 here) count that many times.
+    """
+    squares = (predictions.float() - frames).square()
+    if moving_weight != 1:
+        moving = (frames.abs() > JUST_VISIBLE).any(dim=2, keepdim=True)
+        squares = squares * torch.where(moving, moving_weight, 1.0)
+    return squares.sum(dim=(2, 3, 4)).mean() / 3

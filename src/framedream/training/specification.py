@@ -66,6 +66,8 @@ class RunSpec:
     """Scale gradients down to twice the running average of their norm."""
     loss_scale: float = 1.0
     """Multiplies the gradient of the loss (the paper does not state its scale, which RMSProp's ε makes matter)."""
+    moving_weight: float = 1.0
+    """How many times pixels count that differ from the median image; small objects are learnt sooner."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Arithmetic on a GPU; CPUs always use float32."""
     seed: int = 0
@@ -94,9 +96,11 @@ class RunSpec:
         for name in ("hidden", "fused", "shard_size", "checkpoint_every"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
-        for name in ("filters", "learning_rate", "early_learning_rate", "loss_scale", "phase_scale"):
+        for name in ("filters", "learning_rate", "early_learning_rate", "loss_scale", "phase_scale", "moving_weight"):
             self._finite(name, above_zero=True)
         self._finite("final_learning_rate", above_zero=False)
+        if self.moving_weight != 1 and self.background != "median-image":
+            raise UserError("--moving-weight needs --background median-image, which says what has not moved.")
         if self.seed >= 2**63:
             raise UserError(f"--seed must be below 2**63, not {self.seed}.")
 
