@@ -19,6 +19,7 @@ from framedream.experiments.demo import Demonstration
 
 STEP = 10
 SMALL = Demonstration(
+    name="counted",
     environment="counting",
     collect=("--frames", "300", "--test-frames", "150", "--workers", "1", "--set", "height=16"),
     train=("--preset", "tiny", "--updates", "20", "--device", "cpu"),
@@ -48,12 +49,12 @@ def _said_by(out: Path) -> str:
 
 
 def _measured(out: Path) -> Measurement:
-    return read_results(out / "run" / "evaluation" / "step-20").measurements[0]
+    return read_results(out / "counted" / "evaluation" / "step-20").measurements[0]
 
 
 def test_the_five_numbers_are_those_of_the_results(shown: tuple[Path, list[str]]) -> None:
     out, said = shown
-    (measurement,) = json.loads((out / "run" / "evaluation" / "step-20" / "results.json").read_text())["measurements"]
+    (measurement,) = json.loads((out / "counted" / "evaluation" / "step-20" / "results.json").read_text())["measurements"]
     assert measurement["data"] == "test" and measurement["horizon"] >= STEP
     expected = {curve["name"]: f"{curve['moving']['mean'][STEP - 1]:.2f}" for curve in measurement["curves"]}
     printed = {words: number for number, words in NUMBER.findall(said[1])}
@@ -67,13 +68,14 @@ def test_it_shows_its_commands_and_names_the_report(shown: tuple[Path, list[str]
     for command in ("collect counting", "train", "evaluate", "report"):
         assert f"$ framedream {command} " in said[0]
     assert str(out / "report.html") in said[0]
+    assert f"framedream play '{out / 'counted'}'" in said[0]
     assert "data:video/mp4" in (out / "report.html").read_text()
 
 
 def test_it_goes_on_where_it_was_and_repeats_nothing(shown: tuple[Path, list[str]]) -> None:
     out, said = shown
-    assert {path.name for path in (out / "run").glob("step-*")} >= {"step-10", "step-20"}
-    rows = [json.loads(line) for line in (out / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert {path.name for path in (out / "counted").glob("step-*")} >= {"step-10", "step-20"}
+    rows = [json.loads(line) for line in (out / "counted" / "metrics.jsonl").read_text().splitlines()]
     assert [row["updates"] for row in rows if row["kind"] == "training"] == [5, 10, 15, 20]
     assert NUMBER.findall(said[1]) == NUMBER.findall(said[2]) != NUMBER.findall(said[0])
 

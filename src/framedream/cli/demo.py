@@ -6,6 +6,7 @@ same command goes on where it was.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from dataclasses import dataclass
@@ -41,7 +42,8 @@ def main(arguments: list[str]) -> None:
     """Run the commands of the demonstration, one after the other, and say what came of it."""
     options = tyro.cli(Demo, args=arguments, prog="framedream demo", description=__doc__)
     started = time.monotonic()
-    data, run, page = options.out / "data", options.out / "run", options.out / "report.html"
+    data, run, page = options.out / "data", options.out / DEMO.name, options.out / "report.html"
+    program = os.environ.get("FRAMEDREAM_PROGRAM", "framedream")
 
     from framedream.cli import collect, evaluate, report, train
     from framedream.evaluation.store import stored_evaluation
@@ -52,7 +54,7 @@ def main(arguments: list[str]) -> None:
         (evaluate, ["evaluate", str(run), "--data", str(data), *DEMO.evaluate]),
         (report, ["report", str(run), "--out", str(page), "--overwrite"]),
     ):
-        print(f"\n$ framedream {shlex.join(words)}", flush=True)
+        print(f"\n$ {program} {shlex.join(words)}", flush=True)
         command.main(words[1:])
 
     from framedream.checkpoint.run_folder import find_checkpoint
@@ -61,7 +63,8 @@ def main(arguments: list[str]) -> None:
     if evaluation is None:
         raise UserError(f"{run} was evaluated, but its results are gone: run framedream demo again.")
     print(f"\n{conclusion(evaluation.measurements[0])}")
-    print(f"\nAll of it took {(time.monotonic() - started) / 60:.1f} minutes. Look at {page} in a browser.")
+    print(f"\nAll of it took {(time.monotonic() - started) / 60:.1f} minutes.")
+    print(f"Look at {page} in a browser. To play inside the simulator:\n\n  {program} play {shlex.quote(str(run))}\n")
 
 
 def conclusion(measurement: Measurement) -> str:

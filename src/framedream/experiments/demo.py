@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Demonstration:
     """The words of the ordinary commands."""
 
+    name: str
     environment: str
     collect: tuple[str, ...]
     train: tuple[str, ...]
@@ -16,10 +17,11 @@ class Demonstration:
 
 
 DEMO = Demonstration(
+    name="pong",
     environment="atari/pong",
     # The playing field without the score, at a size that two cores can learn in minutes.
     collect=(
-        *("--policy", "epsilon:0.2:scripted", "--frames", "40000", "--test-frames", "15000"),
+        *("--policy", "epsilon:0.2:scripted", "--frames", "40000", "--test-frames", "40000"),
         *("--set", "crop=[34,0,160,160]", "resize=[64,64]"),
     ),
     train=("--preset", "demo"),

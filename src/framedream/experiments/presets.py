@@ -71,8 +71,8 @@ SMALL = replace(
     evaluation_horizon=30,
     checkpoint_every=100,
 )
-# Pong at 64x64 on two CPU cores: 560 updates of observed frames, then the rest on its own predictions.
-DEMO = replace(SMALL, filters=0.25, phase_scale=0.224, updates=1_800, evaluate_every=300, checkpoint_every=300)
+# Pong at 64x64 on two CPU cores: 1,000 updates of observed frames, then the rest on its own predictions.
+DEMO = replace(SMALL, filters=0.25, phase_scale=0.4, updates=2_600, evaluate_every=400, checkpoint_every=400)
 TINY = replace(
     MODERN,
     variant="base",
