@@ -54,7 +54,8 @@ def _measured(out: Path) -> Measurement:
 
 def test_the_five_numbers_are_those_of_the_results(shown: tuple[Path, list[str]]) -> None:
     out, said = shown
-    (measurement,) = json.loads((out / "counted" / "evaluation" / "step-20" / "results.json").read_text())["measurements"]
+    results = out / "counted" / "evaluation" / "step-20" / "results.json"
+    (measurement,) = json.loads(results.read_text())["measurements"]
     assert measurement["data"] == "test" and measurement["horizon"] >= STEP
     expected = {curve["name"]: f"{curve['moving']['mean'][STEP - 1]:.2f}" for curve in measurement["curves"]}
     printed = {words: number for number, words in NUMBER.findall(said[1])}

@@ -56,6 +56,14 @@ class Raising(CountingEnvironment):
         return super().step(action)
 
 
+class Priceless(CountingEnvironment):
+    """Rewards that are no numbers."""
+
+    def step(self, action: int) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        frame, _, *rest = super().step(action)
+        return (frame, float("nan"), *rest)
+
+
 class Dying(Raising):
     """Its third episode kills the process, as the system does when memory runs out."""
 

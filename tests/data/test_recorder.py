@@ -197,6 +197,7 @@ def test_a_missing_part_stops_a_recorder(copy: Path) -> None:
         ("FloatFramesLater", "random", r"Frames must be bytes \(uint8\), not float32"),
         ("NoActions", "random", "has 0 actions"),
         ("Slow", "strange_environments:too_high", "The policy chose action 3; .* has actions 0 to 2"),
+        ("Priceless", "random", "Rewards must be finite numbers, not nan"),
         ("Raising", "random", "failed while playing train episode 2 .*ZeroDivisionError: a bug of the environment"),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from framedream.data.dataset import DataSet, open_data_set
 from framedream.errors import UserError
 from framedream.evaluation import sequences as sequences_module
 from framedream.evaluation.environment_check import check_environment
+from framedream.evaluation.evaluate import EvaluationPlan
 from framedream.evaluation.measure import MODEL, OVER_BLEND, OVER_OWN_ACTIONS, SHUFFLED, Measurement, measure
 from framedream.evaluation.periodic import PeriodicEvaluation
 from framedream.evaluation.reference import make_reference
@@ -244,6 +247,42 @@ def test_data_of_another_policy_is_measured_beside(run: tuple[Path, DataSet], tm
     assert measurement.horizon == 4
     own, others = (evaluation.measurements[place].curve("last frame").error.at(4) for place in (0, 1))
     assert own is not None and others is not None and others > own
+
+
+def test_results_that_cannot_be_written_are_noticed_before_measuring(
+    run: tuple[Path, DataSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = run
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("evaluation"))
+    (copy / "evaluation").write_text("in the way, as a disk that cannot be written would be")
+    monkeypatch.setattr(EvaluationPlan, "evaluate", lambda *_: pytest.fail("measured for nothing"))
+    with pytest.raises(UserError, match="results cannot be written"):
+        main([str(copy), "--horizon", "5", "--sequences", "4"])
+
+
+def test_what_was_measured_is_kept_when_the_film_fails(
+    run: tuple[Path, DataSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = run
+    copy = tmp_path / "run"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("evaluation"))
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(EvaluationPlan, "film", fail)
+    with pytest.raises(UserError, match=r"cannot be written .*No space left"):
+        main([str(copy), "--horizon", "5", "--sequences", "4"])
+    (results,) = (copy / "evaluation").glob("*/results.json")
+    assert read_results(results.parent).showcase is None
+
+
+def test_imported_recordings_have_nothing_to_be_replayed_in(tmp_path: Path) -> None:
+    frames, actions = np.zeros((30, 16, 16, 3), np.uint8), np.arange(29) % 2
+    data_set = rgb_data_set(tmp_path / "data", [(frames, actions)], [(frames, actions)], environment="imported")
+    with pytest.raises(UserError, match="was imported"):
+        check_environment(data_set, choose_sequences(data_set.split("test"), 2, 4, 5))
 
 
 def test_data_that_do_not_fit_are_refused_naming_both(run: tuple[Path, DataSet], tmp_path: Path) -> None:

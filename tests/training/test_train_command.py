@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -114,7 +116,7 @@ def test_weights_in_several_files(data: Path, tmp_path: Path) -> None:
         (["--preset", "tiny", "--phase-scale", "nan"], "--phase-scale must be above 0"),
         (["--preset", "tiny", "--seed", str(2**63)], "--seed must be below 2**63"),
         (["--preset", "tiny", "--minutes", "0"], "--minutes must be above 0, not 0"),
-        (["--preset", "tiny", "--scheme", "oh2015"], "prediction lengths of its own"),
+        (["--preset", "tiny", "--scheme", "oh2015", "--prediction-length", "5"], "prediction lengths of its own"),
         (["--preset", "tiny", "--warm-up", "4", "--warm-up-grad", "9"], "from frame 9"),
     ],
 )
@@ -194,6 +196,53 @@ def test_a_loss_that_is_no_number_stops_the_run(data: Path, tmp_path: Path, refu
     train(data, out, "--updates", str(good.training["updates"] + 2), "--evaluate-every", "0", "--resume")
 
 
+def test_the_remedy_for_a_loss_that_is_no_number_helps(data: Path, tmp_path: Path, refused: Refused) -> None:
+    """The early phase has a rate of its own in this preset, and it is the one to blame."""
+    early = ("--scheme", "modern", "--phase-scale", "0.01", "--updates", "6")
+    said = refused(*TINY, *early, "--early-learning-rate", "1e30")
+    assert "--early-learning-rate" in said and "--clip" not in said
+    train(data, tmp_path / "run", "--resume", "--early-learning-rate", "1e-4", "--updates", "6")
+    assert [path.name for path in step_folders(tmp_path / "run")][-1] == "step-6"
+
+
+def test_schemes_of_their_own_lengths_fit_every_preset(data: Path, tmp_path: Path) -> None:
+    train(data, tmp_path / "run", "--scheme", "oh2015", "--updates", "2", "--evaluate-every", "0")
+    phases = open_checkpoint(tmp_path / "run").configuration.scheme["phases"]
+    assert [phase["prediction_length"] for phase in phases] == [10, 3, 5]
+
+
+def test_damaged_neighbours_do_not_disturb_training(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(data, out, "--updates", "10", "--checkpoint-every", "5")
+    (out / "step-5" / "training.json").write_text("{")
+    (out / "step-3").mkdir()
+    (out / "metrics.jsonl").write_text('[]\n{"kind": "training"}\nnot JSON\n' + (out / "metrics.jsonl").read_text())
+    train(data, out, "--resume", "--updates", "15", "--checkpoint-every", "5", "--keep-checkpoints", "1")
+    assert step_folders(out)[-1].name == "step-15"
+    assert [row["updates"] for row in read_metrics(out) if row["kind"] == "training"] == [5, 10, 15]
+
+
+def test_a_full_disk_is_said_in_a_sentence(data: Path, tmp_path: Path, refused: Refused) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no permission to mount a small disk")
+    try:
+        train(data, disk / "run", "--updates", "5", "--evaluate-every", "0")
+        with suppress(OSError), (disk / "filling").open("wb", buffering=0) as file:
+            while file.write(b"0" * 4096) == 4096:
+                pass
+        before = [path.name for path in step_folders(disk / "run")]
+        said = refused(*TINY, "--resume", "--updates", "10", "--evaluate-every", "0", out=disk / "run")
+        assert "cannot be written" in said and "\n" not in said
+        (disk / "filling").unlink()
+        train(data, disk / "run", "--resume", "--updates", "10", "--evaluate-every", "0")
+        assert [path.name for path in step_folders(disk / "run")] == [*before, "step-10"]
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
 def test_time_is_up(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(data, tmp_path / "run", "--updates", "100000", "--evaluate-every", "0", "--minutes", "0.01")
     assert "out of time" in capsys.readouterr().out
@@ -204,6 +253,15 @@ def test_a_finished_run_can_be_asked_again(data: Path, tmp_path: Path) -> None:
     for resume in ([], ["--resume"]):
         train(data, tmp_path / "run", "--updates", "2", "--evaluate-every", "0", *resume)
     assert open_checkpoint(tmp_path / "run").training["updates"] == 2
+
+
+def test_asking_again_measures_nothing_twice(data: Path, tmp_path: Path, refused: Refused) -> None:
+    out = tmp_path / "run"
+    train(data, out, "--updates", "20")
+    once = (out / "metrics.jsonl").read_text()
+    train(data, out, "--resume", "--updates", "20")
+    assert (out / "metrics.jsonl").read_text() == once
+    assert "has made 20 updates already" in refused(*TINY, "--resume", "--updates", "10", out=out)
 
 
 def test_control_c_saves_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:

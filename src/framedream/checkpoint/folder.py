@@ -20,6 +20,7 @@ from framedream.errors import UserError
 FILE_LIST = "files.json"
 FORMAT = "framedream checkpoint"
 VERSION = 1
+_OTHERWISE = "name another step folder, or remove this one to go on from the one before"
 _WRITING, _REMOVING = ".writing-", ".removing-"
 
 
@@ -68,12 +69,12 @@ def check_folder(folder: Path) -> None:
     listed = _read_file_list(folder)
     present = {path.name for path in folder.iterdir()} - {FILE_LIST}
     for name in sorted(set(listed) - present):
-        raise UserError(f"The checkpoint {folder} is damaged: {name} is missing; use another checkpoint.")
+        raise UserError(f"The checkpoint {folder} is damaged: {name} is missing; {_OTHERWISE}.")
     for name in sorted(present - set(listed)):
         raise UserError(f"The checkpoint {folder} holds a file that is not its own, {name}: remove it.")
     for name, described in listed.items():
         if _describe(folder / name) != described:
-            raise UserError(f"The checkpoint {folder} is damaged: {name} has changed; use another checkpoint.")
+            raise UserError(f"The checkpoint {folder} is damaged: {name} has changed; {_OTHERWISE}.")
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -88,8 +89,8 @@ def replace_file(path: Path, text: str) -> None:
 def _read_file_list(folder: Path) -> dict[str, Any]:
     path = folder / FILE_LIST
     if not path.is_file():
-        raise UserError(f"{folder} is not a framedream checkpoint: it has no {FILE_LIST}; name a run or a step folder.")
-    damaged = UserError(f"The checkpoint {folder} is damaged: {FILE_LIST} has changed; use another checkpoint.")
+        raise UserError(f"{folder} is not a framedream checkpoint: it has no {FILE_LIST}; {_OTHERWISE}.")
+    damaged = UserError(f"The checkpoint {folder} is damaged: {FILE_LIST} has changed; {_OTHERWISE}.")
     try:
         text = path.read_text()
         content = json.loads(text)

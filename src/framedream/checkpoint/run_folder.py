@@ -16,6 +16,8 @@ from framedream.errors import UserError
 TRAINING_FILE = "training.json"
 METRICS_FILE = "metrics.jsonl"
 LOCK_FILE = ".lock"
+_COUNTED = ("updates", "frames")
+"""What every line of the metrics says."""
 _STEP = re.compile(r"step-(\d+)")
 
 
@@ -60,26 +62,41 @@ def remove_old_checkpoints(run: Path, keep: int) -> None:
 
 def best_checkpoint(run: Path) -> Path | None:
     """The checkpoint with the lowest score, the newest of equals; None where nothing was measured."""
-    scores = {step: read_training(step).get("score") for step in step_folders(run)}
-    measured = {step: score for step, score in scores.items() if score is not None}
+    measured = {step: score for step in step_folders(run) if (score := _score(step)) is not None}
     return min(reversed(measured), key=lambda step: measured[step], default=None)
 
 
+def _score(step: Path) -> float | None:
+    """What was measured at a checkpoint; nothing where an old one is damaged, which training need not care about."""
+    try:
+        score = read_training(step).get("score")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return score if isinstance(score, int | float) else None
+
+
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics; one that a killed program left half written is passed over."""
+    """The lines of a run's metrics; what a killed program left half written, or is not ours, is passed over."""
+    path = run / METRICS_FILE
     rows = []
-    for line in (run / METRICS_FILE).read_text().splitlines():
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
+            row = json.loads(line)
+        except ValueError:
             continue
+        if isinstance(row, dict) and all(isinstance(row.get(name), int | float) for name in _COUNTED):
+            rows.append(row)
     return rows
 
 
 @contextmanager
 def only_trainer(run: Path) -> Iterator[None]:
     """Hold a run for training, or refuse because another program does; the system frees it when we die."""
-    with (run / LOCK_FILE).open("a") as file:
+    try:
+        file = (run / LOCK_FILE).open("a")
+    except OSError as error:
+        raise UserError(f"{run} cannot be written ({error.strerror}): copy it elsewhere to go on with it.") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

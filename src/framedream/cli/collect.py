@@ -115,7 +115,7 @@ def summary(recorded: Recorded, folder: Path, workers: int) -> str:
     manifest, new = recorded.manifest, recorded.progress.new_frames
     stored, frames = sum(part.bytes for part in manifest.parts), sum(part.frames for part in manifest.parts)
     has = " and ".join(
-        f"{manifest.frames_of(split):,} {name} frames in {manifest.episodes_of(split):,} episodes"
+        f"{manifest.frames_of(split):,} {name} frames in {_episodes(manifest.episodes_of(split))}"
         for split, name in (("train", "training"), ("test", "test"))
         if manifest.episodes_of(split)
     )
@@ -124,3 +124,7 @@ def summary(recorded: Recorded, folder: Path, workers: int) -> str:
         return f"{folder} is already complete: {has}; {size}."
     speed = f"{new / recorded.seconds:,.0f} frames/s with {workers} workers"
     return f"{folder} has {has}; {size}; {speed}.\nNext: framedream train {shlex.quote(str(folder))} --out runs/first"
+
+
+def _episodes(count: int) -> str:
+    return "1 episode" if count == 1 else f"{count:,} episodes"

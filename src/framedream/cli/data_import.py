@@ -9,6 +9,7 @@ the actions may stand in actions.json. docs/own-recordings.md tells the rest.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -57,4 +58,4 @@ def main(arguments: list[str]) -> None:
     print(", ".join(manifest.recording.action_meanings))
     if not manifest.episodes_of("test"):
         print("There are no test episodes, which measuring a simulator needs: record at least two episodes.")
-    print(f"Next: framedream data preview {told.out} --out pictures")
+    print(f"Next: framedream data preview {shlex.quote(str(told.out))} --out pictures")

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -37,9 +40,9 @@ class Evaluate:
     horizon: int = 200
     """Steps to predict."""
     sequences: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Sequences per split: 1,000 unless said otherwise."""
+    """Sequences per split: 1,000 unless told; 10,000, the paper's number, for runs of the paper's presets."""
     full: bool = False
-    """10,000 sequences, the paper's number."""
+    """10,000 sequences for any run."""
     split: Literal["test", "train", "both"] = "test"
     """Held-out episodes, those trained on, or one after the other."""
     warm_up: int = 10
@@ -110,7 +113,8 @@ def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
     if options.device == "cuda" and not available:
         raise UserError("This machine has no CUDA device that PyTorch can use: leave --device out, or say cpu.")
     device = torch.device("cuda" if available and options.device != "cpu" else "cpu")
-    usual = PAPER_SEQUENCES if options.full else USUAL_SEQUENCES
+    full = options.full or str(checkpoint.configuration.run.get("preset")).startswith("paper-")
+    usual = PAPER_SEQUENCES if full else USUAL_SEQUENCES
     settings = Settings(
         horizon=options.horizon,
         sequences=usual if options.sequences is None else options.sequences,
@@ -142,8 +146,26 @@ def _measure(plan: EvaluationPlan, checkpoint: Checkpoint, showcase: bool) -> Ev
     from framedream.evaluation.store import results_folder
 
     folder = results_folder(checkpoint.folder)
-    with EvaluationProgress(checkpoint.folder.name) as progress:
-        evaluation = plan.evaluate(checkpoint, progress, folder if showcase else None)
-    write_results(evaluation, folder)
+    with EvaluationProgress(checkpoint.folder.name) as progress, _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # better to learn now that nothing can be written than after hours of measuring
+        evaluation = plan.evaluate(checkpoint, progress)
+        write_results(evaluation, folder)
+        if showcase:
+            evaluation = replace(evaluation, showcase=plan.film(checkpoint, progress, folder))
+            write_results(evaluation, folder)
     print(f"Written: {folder}", file=sys.stderr)
     return evaluation
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say in a sentence that the results cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"The results cannot be written to {folder} ({error.strerror or error}): make room there, or copy the run "
+            "to a place that can be written, and run the same command with --overwrite."
+        ) from error

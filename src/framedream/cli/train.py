@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +22,7 @@ from framedream.checkpoint.folder import check_folder
 from framedream.checkpoint.run_folder import step_folders
 from framedream.errors import UserError
 from framedream.experiments.presets import preset, refuse_misfit
+from framedream.training.scheme import SCHEMES
 from framedream.training.specification import RunSpec
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from framedream.evaluation.periodic import PeriodicEvaluation
 
 DEFAULT_PRESET = "small"
+HOURS_TO_MENTION = 3.0
 LINE_EVERY = 10.0  # seconds between lines of progress where there is no terminal to draw a bar on
 
 
@@ -80,7 +82,8 @@ def main(arguments: list[str]) -> None:
             minutes=wanted.minutes,
         )
     if outcome == "finished":
-        progress.say(f"Trained: {wanted.out}. Next: framedream evaluate {wanted.out} --data {wanted.data}")
+        words = shlex.join(["framedream", "evaluate", str(wanted.out), "--data", str(wanted.data)])
+        progress.say(f"Trained: {wanted.out}. Next: {words}")
         return
     again = arguments if "--resume" in arguments else [*arguments, "--resume"]
     progress.say(f"Stopped ({outcome}), saved. To go on: framedream train {shlex.join(again)}")
@@ -93,7 +96,11 @@ def _starting_point(arguments: list[str]) -> tuple[str, RunSpec]:
     out, name = _value_of("--out", arguments), _value_of("--preset", arguments)
     steps = step_folders(Path(out)) if out is not None and "--resume" in arguments else []
     if not steps:
-        return name or DEFAULT_PRESET, preset(name or DEFAULT_PRESET).run
+        run = preset(name or DEFAULT_PRESET).run
+        scheme = SCHEMES.get(_value_of("--scheme", arguments) or "")
+        if scheme is not None and scheme.has_own_lengths:
+            run = replace(run, prediction_length=None)  # the preset's is not meant for it
+        return name or DEFAULT_PRESET, run
     check_folder(steps[-1])
     began = Configuration.read(steps[-1]).run
     began_with = began.pop("preset")
@@ -170,6 +177,8 @@ class _Progress:
         )
         self._task = self._bar.add_task("training", state="starting")
         self._latest_line = 0.0
+        self._first: tuple[int, float] | None = None
+        self._warned = False
 
     def begin(self, updates_made: int, updates: int) -> None:
         self._bar.reset(self._task, total=updates, completed=updates_made, state="starting")
@@ -179,6 +188,7 @@ class _Progress:
         self._bar.update(self._task, completed=updates_made)
 
     def show(self, row: Mapping[str, Any]) -> None:
+        self._warn_of_long_runs(row)
         state = f"loss {row['loss']:.4g}, {row['frames_per_second']:,.0f} frames/s"
         self._bar.update(self._task, state=state)
         if not self._console.is_terminal and time.monotonic() - self._latest_line > LINE_EVERY:
@@ -187,6 +197,20 @@ class _Progress:
 
     def say(self, text: str) -> None:
         self._console.print(text)
+
+    def _warn_of_long_runs(self, row: Mapping[str, Any]) -> None:
+        """Say once that the run takes much longer than somebody may have thought."""
+        if self._first is None:
+            self._first = (row["updates"], row["seconds"])  # the first updates are slower than the others
+            return
+        updates, seconds = row["updates"] - self._first[0], row["seconds"] - self._first[1]
+        hours = (self._updates - row["updates"]) * seconds / max(1, updates) / 3600
+        if not self._warned and hours > HOURS_TO_MENTION:
+            self._warned = True
+            self.say(
+                f"At this speed the run takes {hours:,.0f} hours more: --minutes M stops it in time, a GPU, smaller "
+                "frames (--set resize=[64,64] when they are recorded) or --filters 0.25 make it faster."
+            )
 
     def __enter__(self) -> _Progress:
         self._bar.start()

@@ -38,7 +38,7 @@ def _check_same(folder: Path, manifest: Manifest, recording: Recording) -> None:
         raise UserError(
             f"{folder} holds another recording ({'; '.join(differences)}); choose another folder with --out."
         )
-    for finding in damaged_parts(folder, manifest, hashes=False):
+    for finding in damaged_parts(folder, manifest, hashes=True):
         raise UserError(f"{folder} cannot be extended: {finding}.")
 
 

@@ -55,6 +55,8 @@ class Episode:
                     f"An episode of {len(self.frames)} frames has {transitions} transitions, "
                     f"but its {name} have shape {np.shape(values)}; give one for each transition."
                 )
+        if not np.isfinite(self.rewards).all():
+            raise UserError("The rewards of an episode must be finite numbers; replace those that are not.")
         if not np.issubdtype(self.actions.dtype, np.integer):
             raise UserError(f"Actions are numbers 0, 1, 2 … of an integer type, not {self.actions.dtype}.")
         if self.actions.min() < 0 or self.actions.max() > np.iinfo(np.int16).max:

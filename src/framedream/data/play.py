@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,8 @@ class _RowBuffer:
         if getattr(frame, "shape", None) != rows.frames.shape[1:] or frame.dtype != np.uint8:
             check_frames(np.asarray(frame)[None])
             raise UserError(f"Frames must keep one shape: {rows.frames.shape[1:]} at first, later {frame.shape}.")
+        if not math.isfinite(reward):
+            raise UserError(f"Rewards must be finite numbers, not {reward}.")
         rows.frames[at] = frame
         rows.actions[at] = action
         rows.rewards[at] = reward

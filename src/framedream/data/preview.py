@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from framedream.data.dataset import DataSet, Split
-from framedream.data.disk import cannot_write
 from framedream.data.reader import SegmentReader
 from framedream.data.segment import SegmentId
 from framedream.errors import UserError
@@ -44,7 +43,7 @@ def draw_preview(
                     writer.add(painter.film_frame(chosen, episodes, step))
                     on_frame()
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise UserError(f"Cannot write in {folder} ({error.strerror}); choose another folder with --out.") from error
     return [sheet, film]
 
 

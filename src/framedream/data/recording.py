@@ -11,6 +11,9 @@ import numpy as np
 
 from framedream.errors import UserError
 
+IMPORTED = "imported"
+"""In the place of an environment's name, for recordings that were not made by `collect`."""
+
 
 @dataclass(frozen=True)
 class Recording:

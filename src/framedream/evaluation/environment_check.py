@@ -13,9 +13,11 @@ import torch
 
 from framedream.data.dataset import DataSet
 from framedream.data.reader import SegmentReader
+from framedream.data.recording import IMPORTED
 from framedream.data.segment import SegmentId
 from framedream.envs import make_environment
 from framedream.envs.frame_environment import Frame, FrameEnvironment
+from framedream.errors import UserError
 from framedream.evaluation.frames import as_floats
 from framedream.evaluation.measures import prediction_error
 from framedream.evaluation.sequences import Sequences
@@ -47,6 +49,10 @@ class EnvironmentCheck:
 
 def check_environment(data_set: DataSet, sequences: Sequences, episodes: int = EPISODES) -> EnvironmentCheck:
     """Replay the episodes of the first few sequences, each from its reset to the sequence's end."""
+    if data_set.recording.environment == IMPORTED:
+        raise UserError(
+            f"{data_set.folder} was imported: it has no environment to be replayed in; leave the check out."
+        )
     last_of = {segment.episode: segment for segment in reversed(sequences.ids)}
     chosen = [last_of[episode] for episode in dict.fromkeys(sequences.episodes)][:episodes]
     environment = make_environment(data_set.recording.environment, **data_set.recording.arguments)

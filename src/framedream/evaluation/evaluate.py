@@ -75,8 +75,8 @@ class EvaluationPlan:
         data_set, sequences = self.sequences[self.settings.splits[0]]
         return check_environment(data_set, sequences)
 
-    def evaluate(self, checkpoint: Checkpoint, progress: Progress, folder: Path | None = None) -> Evaluation:
-        """Measure everything on every set of sequences; film the first set into `folder` where one is given."""
+    def evaluate(self, checkpoint: Checkpoint, progress: Progress) -> Evaluation:
+        """Measure everything on every set of sequences."""
         simulator = checkpoint.simulator(self.device)
         self._refuse_misfit(checkpoint, simulator)
         reference = self._get_reference(progress)
@@ -85,18 +85,20 @@ class EvaluationPlan:
             frames = len(sequences) * sequences.horizon
             report = partial(progress, f"{data} sequences", frames)
             measurements.append(measure(simulator, data_set, sequences, reference, data=data, progress=report))
-        showcase = None
-        if folder is not None:
-            progress("film and sheets", 0, 0)
-            showcase = make_showcase(simulator, *self.sequences[self.settings.splits[0]], folder)
         return Evaluation(
             checkpoint=_describe(checkpoint, simulator, self.data_set),
             settings=self.as_json(),
             measurements=tuple(measurements),
-            showcase=None if showcase is None else asdict(showcase),
+            showcase=None,
             code_version=__version__,
             finished=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+    def film(self, checkpoint: Checkpoint, progress: Progress, folder: Path) -> dict[str, Any]:
+        """Film sequences of the first set into `folder`; returns what an evaluation says of that."""
+        progress("film and sheets", 0, 0)
+        simulator = checkpoint.simulator(self.device)
+        return asdict(make_showcase(simulator, *self.sequences[self.settings.splits[0]], folder))
 
     def as_json(self) -> dict[str, Any]:
         """What is asked: equal for two plans that measure the same."""

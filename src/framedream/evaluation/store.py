@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from framedream.checkpoint.run_folder import find_checkpoint, step_folders
@@ -30,5 +31,5 @@ def evaluated_checkpoints(run: Path) -> list[tuple[Path, Evaluation]]:
     found = [(checkpoint, stored_evaluation(checkpoint)) for checkpoint in checkpoints]
     evaluated = [(checkpoint, evaluation) for checkpoint, evaluation in found if evaluation is not None]
     if not evaluated:
-        raise UserError(f"{run} has not been evaluated: run `framedream evaluate {run}` first.")
+        raise UserError(f"{run} has not been evaluated: run `framedream evaluate {shlex.quote(str(run))}` first.")
     return evaluated

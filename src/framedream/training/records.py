@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,9 +29,12 @@ class Records:
     """Writes what happens in a run; what an interrupted run had written beyond `updates` is taken back."""
 
     def __init__(self, run: Path, updates: int) -> None:
-        _cut_metrics(run / METRICS_FILE, updates)
-        self._file = (run / METRICS_FILE).open("a")
-        self._board = SummaryWriter(str(run / TENSORBOARD_FOLDER), purge_step=updates + 1)
+        try:
+            _cut_metrics(run / METRICS_FILE, updates)
+            self._file = (run / METRICS_FILE).open("a")
+            self._board = SummaryWriter(str(run / TENSORBOARD_FOLDER), purge_step=updates + 1)
+        except OSError as error:
+            raise UserError(f"{run} cannot be written ({error.strerror}): make room, or move the run.") from error
         self._losses: list[float] = []
         self._pending: list[Update] = []
         self._latest = (math.nan, math.nan)
@@ -83,8 +87,11 @@ class Records:
         self._write("evaluation", {**_counts(position), **known}, tuple(errors))
 
     def _write(self, kind: str, row: Mapping[str, Any], plotted: tuple[str, ...]) -> None:
-        self._file.write(json.dumps({"kind": kind, **row}) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps({"kind": kind, **row}) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise self._cannot_write(error) from error
         for name in plotted:
             if row[name] is not None:
                 self._board.add_scalar(name if "/" in name else f"training/{name}", row[name], row["updates"])
@@ -95,8 +102,16 @@ class Records:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
-        self._board.close()
+        # What could not be written has been said; closing would try once more.
+        for closing in (self._file, self._board):
+            with suppress(OSError):
+                closing.close()
+
+    def _cannot_write(self, error: OSError) -> UserError:
+        return UserError(
+            f"{self._file.name} cannot be written ({error.strerror}): the newest checkpoint is good, "
+            "so make room and go on with --resume."
+        )
 
 
 def _counts(position: Position) -> dict[str, Any]:

@@ -49,10 +49,11 @@ def run_training(
     with ExitStack() as stack:
         stack.enter_context(only_trainer(out))
         remove_leftovers(out)
+        score = None
         if step_folders(out):
             checkpoint = open_checkpoint(out)
             refuse_other_run(checkpoint, data, run)
-            learner = resumed_learner(checkpoint, run, device)
+            learner, score = resumed_learner(checkpoint, run, device), checkpoint.training.get("score")
         else:
             learner = new_learner(data, run, device)
         session = Session(
@@ -64,6 +65,7 @@ def run_training(
             stack.enter_context(Records(out, learner.position.updates)),
             stack.enter_context(Stop(minutes)),
             display,
+            score,
         )
         split = data.split("train")
         reader = stack.enter_context(SegmentReader(split, states=False, cross_episodes=run.cross_episodes))

@@ -101,8 +101,9 @@ class Scheme:
         return self.phases[-1].fraction
 
     @property
-    def longest_sequence(self) -> int:
-        return max(phase.sequence_length for phase in self.phases)
+    def has_own_lengths(self) -> bool:
+        """Whether its phases predict so differently far that no one prediction length can take their place."""
+        return len({phase.prediction_length for phase in self.phases}) > 1
 
     def stretches(self, updates: int) -> Iterator[tuple[Phase, int, int]]:
         """The phases that a run of so many updates goes through, each with its first update and the one after."""
@@ -213,8 +214,7 @@ def named_scheme(
     scheme = SCHEMES[name]
     if prediction_length is not None and prediction_length < 1:
         raise UserError(f"The prediction length is at least 1, not {prediction_length}.")
-    lengths = {phase.prediction_length for phase in scheme.phases}
-    if prediction_length is not None and len(lengths) > 1:
+    if prediction_length is not None and scheme.has_own_lengths:
         own = ", ".join(str(phase.prediction_length) for phase in scheme.phases)
         raise UserError(
             f"The scheme {name!r} has prediction lengths of its own ({own}): leave --prediction-length out."

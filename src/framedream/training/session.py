@@ -23,6 +23,7 @@ Outcome = Literal["finished", "interrupted", "out of time"]
 Evaluate = Callable[[Simulator, Callable[[], None]], Mapping[str, float]]
 """Measures a simulator, by names such as `test/error_10`; calls its second argument often, which may raise, to stop."""
 
+RATES = "--learning-rate and --early-learning-rate, which the phases before the last one use,"
 _PREDICTION_ERROR = re.compile(r"(train|test)/error_(\d+)")
 
 
@@ -48,11 +49,12 @@ class Session:
         records: Records,
         stop: Stop,
         display: Display,
+        score: float | None = None,
     ) -> None:
         self._learner, self._out, self._run, self._config = learner, out, run, config
         self._evaluate, self._records, self._stop, self._display = evaluate, records, stop, display
         self._seen = learner.position.updates
-        self._score: float | None = None
+        self._score = score
         self._clock = time.monotonic()
 
     def begin(self) -> None:
@@ -137,9 +139,11 @@ class Session:
 
     def _explained(self, error: Diverged) -> Diverged:
         good = step_folders(self._out)
+        rates = "--learning-rate" if self._run.early_learning_rate is None else RATES
+        remedy = f"a lower {rates}{'' if self._run.clip else ' or --clip'}"
         if not good:
-            return Diverged(f"{error}: lower --learning-rate or use --clip.")
-        return Diverged(f"{error}; {good[-1]} is good: go on with --resume and a lower --learning-rate or --clip.")
+            return Diverged(f"{error}: use {remedy}.")
+        return Diverged(f"{error}; {good[-1]} is good: go on with --resume and {remedy}.")
 
 
 def score(found: Mapping[str, float]) -> float | None:

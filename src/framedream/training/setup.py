@@ -69,6 +69,11 @@ def refuse_other_run(checkpoint: Checkpoint, data: DataSet, run: RunSpec) -> Non
             f"The run in {checkpoint.folder.parent} was trained on {config.data['folder']} "
             f"({config.data['identity'][:12]}), {data.folder} is another data set ({data.identity[:12]})."
         )
+    if checkpoint.training["updates"] > run.updates:
+        raise UserError(
+            f"The run in {checkpoint.folder.parent} has made {checkpoint.training['updates']:,} updates already: "
+            f"--updates {run.updates} is too few."
+        )
     began = RunSpec.from_json({name: value for name, value in config.run.items() if name != "preset"})
     for field in fields(run):
         before, now = getattr(began, field.name), getattr(run, field.name)
@@ -105,7 +110,7 @@ def configuration(data: DataSet, run: RunSpec, scheme: Scheme, simulator: Simula
             "action_repeat": recording.action_repeat,
         },
         data={
-            "folder": str(data.folder),
+            "folder": str(data.folder.resolve()),
             "identity": data.identity,
             "train_frames": data.split("train").frames,
             "policy": recording.policy,

@@ -17,7 +17,7 @@ from framedream.data.conversion.origin import Origin
 from framedream.data.episode import Frames
 from framedream.data.manifest import Manifest
 from framedream.data.part import PartWriter
-from framedream.data.recording import Recording
+from framedream.data.recording import IMPORTED, Recording
 from framedream.errors import UserError
 
 FEWEST_ACTIONS = 2
@@ -69,13 +69,13 @@ class Source:
             )
             return Origin(recording, self.origin.palette)
         recording = Recording(
-            environment="imported",
+            environment=IMPORTED,
             arguments={},
             action_meanings=self._action_meanings(),
             action_repeat=1,
             frame_shape=(height, width),
             indexed=not colours,
-            policy={"name": "imported"},
+            policy={"name": IMPORTED},
             provenance={"source": name, "kind": self.kind},
             seed=0,
             state_shape=state_shape,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from framedream.checkpoint.run_folder import read_metrics
 from framedream.errors import UserError
 from framedream.evaluation.measure import MODEL
 from framedream.evaluation.results import Evaluation, Measurement
 from framedream.evaluation.store import evaluated_checkpoints, results_folder
 
-METRICS_FILE = "metrics.jsonl"
 _LOOK = re.compile(r"test/error(?P<blend>_blend)?_(?P<step>\d+)")
 
 
@@ -67,7 +66,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 def _read_run(folder: Path, name: str, number: int) -> Run:
     evaluated = evaluated_checkpoints(folder)
     newest, evaluation = evaluated[-1]
-    rows = _metrics(newest.resolve().parent / METRICS_FILE)
+    rows = read_metrics(newest.resolve().parent)
     looks = [row for row in rows if row.get("kind") == "evaluation"]
     return Run(
         name=name,
@@ -86,17 +85,6 @@ def _names(folders: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [str(folder) for folder in folders]
-
-
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics, except one that was cut short."""
-    rows = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    return rows
 
 
 def _from_checkpoints(evaluations: Sequence[Evaluation]) -> dict[int, list[Point]]:
