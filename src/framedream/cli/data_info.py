@@ -79,12 +79,13 @@ def _show(facts: dict[str, Any]) -> None:
     options = " ".join(f"{key}={value}" for key, value in facts["arguments"].items())
     height, width = facts["frame_shape"]
     colours = "palette indices" if facts["indexed"] else "RGB"
+    replayed = "; not stored, drawn again from seeds and actions" if facts["store"] == "actions" else ""
     repeated = f", each action repeated {facts['action_repeat']} times" if facts["action_repeat"] > 1 else ""
     lines = {
         "environment": f"{facts['environment']} {options}",
         "policy": " ".join(f"{key}={value}" for key, value in facts["policy"].items()),
         "seed": str(facts["seed"]),
-        "frames": f"{height}×{width} {colours}{repeated}",
+        "frames": f"{height}×{width} {colours}{repeated}{replayed}",
         "actions": ", ".join(facts["action_meanings"]),
         "versions": " ".join(f"{key}={value}" for key, value in facts["provenance"].items()),
         "identity": facts["identity"],
