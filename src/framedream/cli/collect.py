@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from framedream.cli.sizes import size_in_words
 from framedream.errors import UserError
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def summary(recorded: Recorded, folder: Path, workers: int) -> str:
         for split, name in (("train", "training"), ("test", "test"))
         if manifest.episodes_of(split)
     )
-    size = f"{stored / 1e6:,.1f} MB, {stored / max(1, frames):,.1f} bytes a frame"
+    size = f"{size_in_words(stored)}, {stored / max(1, frames):,.1f} bytes a frame"
     if not new:
         return f"{folder} is already complete: {has}; {size}."
     speed = f"{new / recorded.seconds:,.0f} frames/s with {workers} workers"

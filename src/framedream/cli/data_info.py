@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
+from framedream.cli.sizes import size_in_words
+
 if TYPE_CHECKING:
     from framedream.data.dataset import DataSet
 
@@ -112,7 +114,7 @@ def _split_lines(split: dict[str, Any]) -> dict[str, str]:
         "episode length": "",
         "episode return": "",
         "files": f"{split['files']:,}",
-        "size": f"{split['bytes'] / 1e6:,.1f} MB",
+        "size": size_in_words(split["bytes"]),
         "bytes per frame": "",
         "state": "complete",
     }
