@@ -246,7 +246,7 @@ def test_presets_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_preset_of_the_mazes_is_the_papers() -> None:
-    """Its appendix on mazes: 48x48 frames, five actions, three convolutions of 64 6x6 filters; the rest as for Atari."""
+    """Its appendix on mazes: 48x48 frames, five actions, three layers of 64 6x6 filters; the rest as for Atari."""
     preset = PRESETS["paper-maze"]
     assert (preset.frame_size, preset.actions, preset.run) == ((48, 48), (5, 5), PRESETS["paper-atari"].run)
     spec = preset.run.simulator(48, 48, actions=5)
