@@ -307,7 +307,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
             collect.main(["counting", "--out", "d", *words.split()])
         assert told["arguments"][2:] == amounts
     with pytest.raises(UserError, match="seen enough"):
-        collect.main("counting --out d --frames 10 --store actions".split())
+        collect.main(["counting", "--out", "d", "--frames", "10", "--store", "actions"])
     assert told["store"] == "actions"
     for words, complaint in (
         ("", "for example: framedream collect"),
