@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,22 +54,21 @@ class PartFile:
 
     def rows(self, start: int, stop: int, step: int) -> Iterator[Rows]:
         """Rows `start` to `stop` in blocks that end where a multiple of `step` does, so that chunks are read once."""
-        columns = self._columns()
+        columns = [self._column(field) for field in Rows._fields]
         while start < stop:
             end = min(stop, (start // step + 1) * step)
             yield Rows._make(None if column is None else column[start:end] for column in columns)
             start = end
 
-    def _columns(self) -> list[Any]:
-        """For each field of `Rows`, what can be sliced into its rows; none for states that do not exist."""
-        replayed = ReplayedPart(self.path, self._file) if self.recording.store == "actions" else None
-        columns = []
-        for field in Rows._fields:
-            if replayed is not None and field in REPLAYED:
-                columns.append(getattr(replayed, field))
-            else:
-                columns.append(self._file.get(COLUMNS[field]) if field == "states" else self._file[COLUMNS[field]])
-        return columns
+    @cached_property
+    def _replayed(self) -> ReplayedPart | None:
+        return ReplayedPart(self.path, self._file) if self.recording.store == "actions" else None
+
+    def _column(self, field: str) -> Any:
+        """What can be sliced into a field's rows; none for states that do not exist."""
+        if self._replayed is not None and field in REPLAYED:
+            return getattr(self._replayed, field)
+        return self._file.get(COLUMNS[field]) if field == "states" else self._file[COLUMNS[field]]
 
     def __enter__(self) -> Self:
         return self
