@@ -14,6 +14,7 @@ from framedream.errors import UserError
 def test_the_command_prints_every_figure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for name, number in (("AGENTS", 4), ("REPLAYED_EPISODES", 2), ("REPLAYED_SEGMENTS", 3)):
         monkeypatch.setattr(maze, name, number)
+    monkeypatch.setattr(maze, "_measure_start", lambda: (3.0, 1.0))  # has a test of its own, which takes longer
     main(["maze", "--repetitions", "1", "--episodes", "1", "--json"])
     measured = json.loads(capsys.readouterr().out)
     figures = {name: value for name, value in measured.items() if name not in ("machine", "targets")}
@@ -25,6 +26,12 @@ def test_the_command_prints_every_figure(monkeypatch: pytest.MonkeyPatch, capsys
     shown = capsys.readouterr().out
     assert "two processes against one" in shown and "≥ 6,500" in shown and "≤ 25 s" in shown
     assert measured["machine"]["processor"] in shown
+
+
+@pytest.mark.slow
+def test_a_start_with_nothing_compiled_takes_longer() -> None:
+    first, later = maze._measure_start()
+    assert first > later > 0
 
 
 def test_no_repetitions_are_refused() -> None:
