@@ -1,6 +1,6 @@
 """A recorder as a process of its own, to be killed, interrupted or run against another.
 
-    python record_counting.py ENVIRONMENT FOLDER TRAIN_FRAMES TEST_FRAMES WORKERS FRAMES_PER_PART [KILL_AT]
+    python record_counting.py ENVIRONMENT FOLDER TRAIN_FRAMES TEST_FRAMES WORKERS FRAMES_PER_PART STORE [KILL_AT]
 
 With KILL_AT, the process group is killed just before the recorder's KILL_AT-th change to a name in the data set: a
 rename, a removal. Prints the frames played, as the last line.
@@ -35,13 +35,18 @@ def kill_at(change: int) -> None:
 
 
 def main() -> None:
-    environment, folder, train, test, workers, frames_per_part, *change = sys.argv[1:]
+    environment, folder, train, test, workers, frames_per_part, store, *change = sys.argv[1:]
     plan.FRAMES_PER_PART = int(frames_per_part)
     if change:
         kill_at(int(change[0]))
     try:
         recorded = record(
-            environment, Path(folder), Amount(frames=int(train)), Amount(frames=int(test)), workers=int(workers)
+            environment,
+            Path(folder),
+            Amount(frames=int(train)),
+            Amount(frames=int(test)),
+            workers=int(workers),
+            store=store,  # type: ignore[arg-type]
         )
     except UserError as error:
         sys.exit(f"UserError: {error}")

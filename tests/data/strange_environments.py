@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
-from framedream.envs.counting import CountingEnvironment
+from framedream.envs.counting import CountingEnvironment, CountingReplay
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 
 
@@ -94,6 +95,19 @@ class Unequal(CountingEnvironment):
     def step(self, action: int) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         time.sleep(0.002 if self._count.seed // 2 % 2 == 0 else 0.0002)
         return super().step(action)
+
+
+class NotReplayable(CountingEnvironment):
+    """Shows a moment only by playing what comes before it."""
+
+    replay = FrameEnvironment.replay
+
+
+class ReplaysOtherwise(CountingEnvironment):
+    """Its replays say another action than the one that was taken."""
+
+    def replay(self, seed: int, actions: NDArray[np.integer[Any]]) -> CountingReplay:
+        return super().replay(seed, (actions + 1) % 3)
 
 
 class NoActions(FrameEnvironment):

@@ -29,9 +29,14 @@ CHANGES = 46
 
 
 def start(
-    folder: Path, environment: str = "counting", train: int = TRAIN, workers: int = 2, kill_at: str = ""
+    folder: Path,
+    environment: str = "counting",
+    train: int = TRAIN,
+    workers: int = 2,
+    kill_at: str = "",
+    store: str = "frames",
 ) -> subprocess.Popen[str]:
-    words = [environment, folder, train, TEST, workers, FRAMES_PER_PART, *kill_at.split()]
+    words = [environment, folder, train, TEST, workers, FRAMES_PER_PART, store, *kill_at.split()]
     return subprocess.Popen(
         [sys.executable, HERE / "record_counting.py", *map(str, words)],
         cwd=HERE,
@@ -55,9 +60,9 @@ def finished(folder: Path) -> dict[str, dict[int, str]]:
     return episodes
 
 
-def check_resume(folder: Path, reference: Path, survived: dict[str, dict[int, str]]) -> None:
+def check_resume(folder: Path, reference: Path, survived: dict[str, dict[int, str]], store: str = "frames") -> None:
     """The same command again finishes the data set, and plays nothing that had been finished before."""
-    resumed = start(folder, workers=1)
+    resumed = start(folder, workers=1, store=store)
     out, error = resumed.communicate(timeout=60)
     assert resumed.returncode == 0, error
     assert verify(folder).findings == ()
@@ -117,6 +122,19 @@ def test_killed_before_each_change_of_a_name(tmp_path: Path, reference: Path, ch
     recorder.communicate(timeout=60)
     assert recorder.returncode in (-signal.SIGKILL, 0)
     check_resume(folder, reference, finished(folder))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(n, marks=[] if n in (3, 14) else [pytest.mark.slow]) for n in range(1, CHANGES)],
+)
+def test_killed_while_only_actions_are_stored(tmp_path: Path, reference: Path, change: int) -> None:
+    """As above; what comes out is the same data set as with frames."""
+    folder = tmp_path / "killed"
+    recorder = start(folder, workers=1, kill_at=str(change), store="actions")
+    recorder.communicate(timeout=60)
+    assert recorder.returncode in (-signal.SIGKILL, 0)
+    check_resume(folder, reference, finished(folder), store="actions")
 
 
 def test_workers_do_not_outlive_a_killed_recorder(tmp_path: Path, reference: Path) -> None:

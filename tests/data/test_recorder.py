@@ -296,6 +296,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         options={"width": 20, "a": "b=c", "rgb": True},
         workers=3,
         seed=5,
+        store="frames",
     )
     for words, amounts in (
         ("--episodes 12", (Amount(episodes=12), Amount(episodes=2))),
@@ -306,6 +307,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
         with pytest.raises(UserError, match="seen enough"):
             collect.main(["counting", "--out", "d", *words.split()])
         assert told["arguments"][2:] == amounts
+    with pytest.raises(UserError, match="seen enough"):
+        collect.main(["counting", "--out", "d", "--frames", "10", "--store", "actions"])
+    assert told["store"] == "actions"
     for words, complaint in (
         ("", "for example: framedream collect"),
         ("--frames 5 --episodes 5", "one of the two"),

@@ -16,6 +16,7 @@ import pytest
 from gymnasium import spaces
 
 from framedream.envs import FrameEnvironment, make_environment
+from framedream.errors import UserError
 
 
 class EnvironmentContract:
@@ -114,6 +115,26 @@ class EnvironmentContract:
         with ProcessPoolExecutor(1, mp_context=spawn) as workers:
             there = workers.submit(digest, environment, 6, 40).result(timeout=60)
         assert there == digest(environment, seed=6, steps=40)
+
+    def test_a_replay_shows_any_stretch_of_what_was_played(self, environment: FrameEnvironment) -> None:
+        if type(environment).replay is FrameEnvironment.replay:
+            with pytest.raises(UserError, match="only by playing"):
+                environment.replay(0, np.zeros(0, np.int16))
+            return
+        played = list(play(environment, seed=7, steps=60))
+        actions = np.random.default_rng(1007).integers(environment.action_space.n, size=len(played) - 1)
+        environment.reset(seed=8)  # what the environment does by now must not matter
+        replay = environment.replay(7, actions.astype(np.int16))
+        for start, end in ((0, len(played)), (0, 1), (len(played) - 1, len(played)), (13, 21)):
+            frames = np.empty((end - start, *played[0][0].shape), np.uint8)
+            replay.frames(start, frames)
+            np.testing.assert_array_equal(frames, np.stack([frame for frame, _, _ in played[start:end]]))
+            if "state" in played[0][2]:
+                expected = np.stack([info["state"] for _, _, info in played[start:end]])
+                states = np.empty_like(expected)
+                replay.states(start, states)
+                np.testing.assert_array_equal(states, expected)
+        assert replay.memory > 0
 
     def test_closing_twice_is_fine(self, environment: FrameEnvironment) -> None:
         environment.reset(seed=0)

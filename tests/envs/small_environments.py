@@ -136,6 +136,17 @@ class BlindEnvironment(RenderedEnvironment):
         super().__init__()
 
 
+class Renaming(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Says what the actions of the environment in it are called."""
+
+    def get_action_meanings(self) -> list[str]:
+        return ["up", "stay", "down"]
+
+
+def renamed() -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(Renaming(DotEnvironment()), 10)
+
+
 def make_dot(length: int = 30, actions: str = "up and down") -> DotEnvironment:
     """An own environment; one of its options is called like one of the adapter's."""
     assert isinstance(actions, str)

@@ -62,6 +62,7 @@ def test_grey_is_repeated_over_the_colours() -> None:
 def test_names_of_actions() -> None:
     assert make_environment(f"{GROUND}Grey-v0").action_meanings == ("up", "stay", "down")
     assert make_environment(f"{GROUND}Grey-v0", actions=[1, -1]).action_meanings == ("down", "up")
+    assert make_environment("small_environments:renamed").action_meanings == ("up", "stay", "down")
     assert make_environment(f"{GROUND}Dot-v0").action_meanings == ("action -1", "action 0", "action 1")
     assert make_environment(f"{GROUND}Dot-v0", action_names=["a", "b", "c"]).action_meanings == ("a", "b", "c")
 

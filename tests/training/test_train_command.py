@@ -303,6 +303,18 @@ def test_presets_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_the_preset_of_the_mazes_is_the_papers() -> None:
+    """Its appendix on mazes: 48x48 frames, five actions, three layers of 64 6x6 filters; the rest as for Atari."""
+    preset = PRESETS["paper-maze"]
+    assert (preset.frame_size, preset.actions, preset.run) == ((48, 48), (5, 5), PRESETS["paper-atari"].run)
+    spec = preset.run.simulator(48, 48, actions=5)
+    layers = [(layer.filters, layer.kernel, layer.padding) for layer in spec.codec.layers]
+    assert layers == [(64, 6, (padding, padding)) for padding in (0, 1, 2)]
+    assert spec.codec.encoding_size == 1600
+    (first, then) = preset.run.phases(prediction_independent=False).phases
+    assert (first.warm_up, len(first.feed), then.feed) == (10, 15, "p" * 15)
+
+
 def test_presets_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     main(["presets"])
     shown = capsys.readouterr().out

@@ -21,6 +21,12 @@ def describe_machine(packages: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def machine_in_words(machine: dict[str, Any]) -> str:
+    """What `describe_machine` found, in two lines."""
+    versions = ", ".join(f"{package} {version}" for package, version in machine["versions"].items())
+    return f"{machine['processor']}, {machine['cores']} cores, {machine['system']}\n{versions}"
+
+
 def _versions(packages: tuple[str, ...]) -> dict[str, str]:
     """Of those that are installed."""
     versions = {}

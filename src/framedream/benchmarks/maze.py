@@ -18,6 +18,7 @@ import numpy as np
 
 from framedream.benchmarks.machine import describe_machine
 from framedream.envs.maze.environment import MazeEnvironment, starting_state
+from framedream.errors import UserError
 
 TARGETS = dict(
     frames_per_second=6_500,
@@ -27,6 +28,7 @@ TARGETS = dict(
 )
 """What the project asks of itself, at 48×48 pixels and 2×2 samples."""
 AGENTS = 256
+REPLAYED_EPISODES, REPLAYED_SEGMENTS, SEGMENT_FRAMES = 64, 64, 25
 START = "import time; t = time.perf_counter(); from framedream.envs import make_environment as m; m('maze')"
 
 Say = Callable[[str], None]
@@ -34,6 +36,8 @@ Say = Callable[[str], None]
 
 def bench_maze(episodes: int = 4, repetitions: int = 9, say: Say = lambda text: None) -> dict[str, Any]:
     """Everything in one run; each repetition walks `episodes` episodes at random."""
+    if min(episodes, repetitions) < 1:
+        raise UserError(f"Measure at least 1 episode and 1 repetition, not {episodes} and {repetitions}.")
     machine = describe_machine(("numba", "numpy"))
     say("Starting with nothing compiled, and again")
     first, later = _measure_start()
@@ -44,10 +48,16 @@ def bench_maze(episodes: int = 4, repetitions: int = 9, say: Say = lambda text: 
     walking = _measure_walking(episodes, repetitions)
     say("Many agents at once")
     vector = [_measure_vector(environment) for _ in range(repetitions)]
+    say("Replaying recorded walks")
+    prepared, replayed = zip(*(_measure_replay(environment) for _ in range(repetitions)), strict=True)
     return {
         "machine": machine,
         **walking,
+        "agents": AGENTS,
         "vector_frames_per_second": median(vector),
+        "replay_milliseconds": 1000 * median(prepared),
+        "replay_segment_frames": SEGMENT_FRAMES,
+        "replay_frames_per_second": median(replayed),
         "layout_milliseconds": 1000 * median(layouts),
         "first_start_seconds": first,
         "later_start_seconds": later,
@@ -100,6 +110,21 @@ def _measure_vector(environment: MazeEnvironment) -> float:
     mazes, numbers = environment.vector(layouts), np.random.default_rng(0)
     states = np.concatenate([starting_state(layout, numbers.random(4)) for layout in layouts])
     return AGENTS / _seconds(lambda: mazes.frames(mazes.step(states, [0] * AGENTS)))
+
+
+def _measure_replay(environment: MazeEnvironment) -> tuple[float, float]:
+    """Seconds to work out an episode of 900 frames from its seed and actions; then frames a second of parts of it."""
+    random = np.random.default_rng(0)
+    actions = random.integers(5, size=(REPLAYED_EPISODES, 899))
+    began = time.perf_counter()
+    episodes = [environment.replay(seed, actions[seed]) for seed in range(REPLAYED_EPISODES)]
+    prepared = (time.perf_counter() - began) / REPLAYED_EPISODES
+    frames = np.empty((SEGMENT_FRAMES, 48, 48, 3), np.uint8)
+    starts = random.integers(900 - SEGMENT_FRAMES, size=REPLAYED_SEGMENTS).tolist()
+    began = time.perf_counter()
+    for number, start in enumerate(starts):
+        episodes[number % REPLAYED_EPISODES].frames(start, frames)
+    return prepared, REPLAYED_SEGMENTS * SEGMENT_FRAMES / (time.perf_counter() - began)
 
 
 def _measure_start() -> tuple[float, float]:

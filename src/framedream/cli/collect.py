@@ -14,10 +14,11 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from framedream.cli.sizes import size_in_words
 from framedream.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class CollectArguments:
     """Decides all episodes."""
     options: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE …")] = ()
     """Options of the environment; values are JSON, or else text."""
+    store: Literal["frames", "actions"] = "frames"
+    """What to keep: every frame, or seeds and actions, from which mazes are drawn again whenever they are read."""
 
 
 def main(arguments: list[str]) -> None:
@@ -71,6 +74,7 @@ def main(arguments: list[str]) -> None:
                 options=options,
                 workers=told.workers,
                 seed=told.seed,
+                store=told.store,
                 on_progress=bars.show,
             )
     except KeyboardInterrupt:
@@ -119,7 +123,7 @@ def summary(recorded: Recorded, folder: Path, workers: int) -> str:
         for split, name in (("train", "training"), ("test", "test"))
         if manifest.episodes_of(split)
     )
-    size = f"{stored / 1e6:,.1f} MB, {stored / max(1, frames):,.0f} bytes a frame"
+    size = f"{size_in_words(stored)}, {stored / max(1, frames):,.1f} bytes a frame"
     if not new:
         return f"{folder} is already complete: {has}; {size}."
     speed = f"{new / recorded.seconds:,.0f} frames/s with {workers} workers"

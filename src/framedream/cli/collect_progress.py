@@ -30,7 +30,7 @@ class RecordingBars:
     def show(self, progress: RecordingProgress) -> None:
         """Draw how far the recording is. Nothing is drawn before this is first called, so that errors stand alone."""
         self._bars.start()
-        per_frame = f", {progress.new_bytes / progress.new_frames:,.0f} bytes/frame" if progress.new_frames else ""
+        per_frame = f", {progress.new_bytes / progress.new_frames:,.1f} bytes/frame" if progress.new_frames else ""
         for split, amount in progress.asked.items():
             frames, episodes = progress.frames[split], progress.episodes[split]
             if split not in self._tasks:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
+from framedream.cli.sizes import size_in_words
+
 if TYPE_CHECKING:
     from framedream.data.dataset import DataSet
 
@@ -79,12 +81,13 @@ def _show(facts: dict[str, Any]) -> None:
     options = " ".join(f"{key}={value}" for key, value in facts["arguments"].items())
     height, width = facts["frame_shape"]
     colours = "palette indices" if facts["indexed"] else "RGB"
+    replayed = "; not stored, drawn again from seeds and actions" if facts["store"] == "actions" else ""
     repeated = f", each action repeated {facts['action_repeat']} times" if facts["action_repeat"] > 1 else ""
     lines = {
         "environment": f"{facts['environment']} {options}",
         "policy": " ".join(f"{key}={value}" for key, value in facts["policy"].items()),
         "seed": str(facts["seed"]),
-        "frames": f"{height}×{width} {colours}{repeated}",
+        "frames": f"{height}×{width} {colours}{repeated}{replayed}",
         "actions": ", ".join(facts["action_meanings"]),
         "versions": " ".join(f"{key}={value}" for key, value in facts["provenance"].items()),
         "identity": facts["identity"],
@@ -111,7 +114,7 @@ def _split_lines(split: dict[str, Any]) -> dict[str, str]:
         "episode length": "",
         "episode return": "",
         "files": f"{split['files']:,}",
-        "size": f"{split['bytes'] / 1e6:,.1f} MB",
+        "size": size_in_words(split["bytes"]),
         "bytes per frame": "",
         "state": "complete",
     }

@@ -37,7 +37,8 @@ COLUMNS = dict(
     states="state",
 )
 """The data set in the file for each field of `Rows`."""
-
+REPLAYED = ("frames", "states")
+"""The fields that are left out where a recording stores actions only."""
 
 TABLE: dict[str, Any] = {
     "number": np.int64,
@@ -136,7 +137,11 @@ class PartWriter:
         )
         if recording.state_shape is not None:
             sizes["states"] = (recording.state_shape, recording.state_type, STATES_PER_CHUNK)
-        return {field: _Column(self._file, COLUMNS[field], *size) for field, size in sizes.items()}
+        return {
+            field: _Column(self._file, COLUMNS[field], *size)
+            for field, size in sizes.items()
+            if recording.store == "frames" or field not in REPLAYED
+        }
 
     def begin_episode(self, number: int, seed: int) -> None:
         """Start the episode that has this place in its split."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import h5py
 import hdf5plugin  # noqa: F401  (tells HDF5 about zstandard)
 
 from framedream.data.episode import Frames, Rows
-from framedream.data.part import COLUMNS, TABLE, EpisodeEntry
+from framedream.data.part import COLUMNS, REPLAYED, TABLE, EpisodeEntry
 from framedream.data.recording import Recording
+from framedream.data.replayed import ReplayedPart, recording_of
 
 
 class PartFile:
@@ -32,7 +33,7 @@ class PartFile:
 
     @property
     def recording(self) -> Recording:
-        return Recording.from_json(json.loads(self._file.attrs["recording"]))
+        return recording_of(self._file)
 
     @property
     def palette(self) -> Frames | None:
@@ -41,7 +42,7 @@ class PartFile:
     @property
     def frames(self) -> int:
         """Rows in the file."""
-        return len(self._file["frames"])
+        return len(self._file["action"])
 
     def episodes(self) -> list[EpisodeEntry]:
         """The table of episodes."""
@@ -53,13 +54,21 @@ class PartFile:
 
     def rows(self, start: int, stop: int, step: int) -> Iterator[Rows]:
         """Rows `start` to `stop` in blocks that end where a multiple of `step` does, so that chunks are read once."""
-        names = [COLUMNS[field] for field in Rows._fields]
-        # Only states may be absent.
-        columns = [self._file.get(name) if name == COLUMNS["states"] else self._file[name] for name in names]
+        columns = [self._column(field) for field in Rows._fields]
         while start < stop:
             end = min(stop, (start // step + 1) * step)
             yield Rows._make(None if column is None else column[start:end] for column in columns)
             start = end
+
+    @cached_property
+    def _replayed(self) -> ReplayedPart | None:
+        return ReplayedPart(self.path, self._file) if self.recording.store == "actions" else None
+
+    def _column(self, field: str) -> Any:
+        """What can be sliced into a field's rows; none for states that do not exist."""
+        if self._replayed is not None and field in REPLAYED:
+            return getattr(self._replayed, field)
+        return self._file.get(COLUMNS[field]) if field == "states" else self._file[COLUMNS[field]]
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ import numpy as np
 from framedream.agents import Policy
 from framedream.data.episode import NO_ACTION, Rows, check_frames
 from framedream.data.part import FRAMES_PER_CHUNK, PartWriter
-from framedream.data.recording import Recording
+from framedream.data.recording import Recording, Store
 from framedream.data.seeds import EpisodeSeeds
 from framedream.envs import FrameEnvironment
 from framedream.errors import UserError
@@ -20,10 +20,13 @@ LONGEST_EPISODE = 1_000_000
 """Frames. Only whole episodes make a data set, and one that never ends would be recorded for ever."""
 
 
-def describe_recording(environment: FrameEnvironment, policy: Policy, seed: int) -> Recording:
+def describe_recording(environment: FrameEnvironment, policy: Policy, seed: int, store: Store = "frames") -> Recording:
     """What recording this environment with this policy is. Looks at one frame, to see what its states are like."""
     frame, info = environment.reset(seed=0)
     check_frames(np.asarray(frame)[None])
+    if store == "actions":
+        # Refused here where it cannot be done; what it shows is compared when episodes are packed.
+        environment.replay(0, np.empty(0, np.int16))
     state = info.get("state")
     if state is not None and not (isinstance(state, np.ndarray) and state.ndim == 1 and state.dtype.kind in "biuf"):
         raise UserError(f"The state of {environment.name} must be a flat array of numbers in info['state'].")
@@ -39,6 +42,7 @@ def describe_recording(environment: FrameEnvironment, policy: Policy, seed: int)
         seed=seed,
         state_shape=None if state is None else state.shape,
         state_dtype=None if state is None else state.dtype.name,
+        store=store,
     )
 
 

@@ -1,4 +1,4 @@
-"""Segments of a split, read by several threads from the compressed chunks in place."""
+"""Segments of a split, read by several threads: from the compressed chunks in place, or replayed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framedream.data.chunks import CompressedRows, MappedFile
+from framedream.data.replayed import ReplayedColumn, ReplayedPart, recording_of
 from framedream.data.segment import Batch, Segment, SegmentId
 from framedream.errors import UserError
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
 COLUMNS = ("action", "reward", "termination", "truncation")
 NO_OPERATION = 0
+Column = CompressedRows | ReplayedColumn
+"""Where frames or states come from."""
 
 
 class SegmentReader:
     """Reads any segment of a split; safe to use from many threads at once.
 
-    Frames and states stay compressed in their files; actions, rewards and flags (8 bytes a row) are held in memory.
+    Frames and states stay compressed in their files, or are drawn when they are asked for where the data set stores
+    actions only; actions, rewards and flags (8 bytes a row) are held in memory.
     With `cross_episodes` a segment may run on into the next episode: the transition from an episode's last frame to
     the next reset frame, which nobody chose an action for, then carries action 0 (in Atari games the no-op).
     """
@@ -71,7 +75,7 @@ class SegmentReader:
         states = None if first_states is None else np.empty((*shape, *first_states.shape[1:]), first_states.dtype)
 
         rows = np.empty(shape, np.int64)
-        tasks: list[tuple[CompressedRows, int, NDArray[Any]]] = []
+        tasks: list[tuple[Column, int, NDArray[Any]]] = []
         for number, segment in enumerate(ids):
             filled = 0
             for episode, start, length in self._stretches(segment):
@@ -111,7 +115,7 @@ class SegmentReader:
             yield episode, start, length
             episode, start, missing = episode + 1, 0, missing - length
 
-    def _read_all(self, tasks: list[tuple[CompressedRows, int, NDArray[Any]]]) -> None:
+    def _read_all(self, tasks: list[tuple[Column, int, NDArray[Any]]]) -> None:
         """Do all tasks, cut into one stretch per thread, of which the calling thread takes the first.
 
         Waking a thread costs as much as reading a segment, so it is done as rarely as possible.
@@ -139,7 +143,7 @@ class SegmentReader:
         self.close()
 
 
-def _read_each(tasks: list[tuple[CompressedRows, int, NDArray[Any]]]) -> None:
+def _read_each(tasks: list[tuple[Column, int, NDArray[Any]]]) -> None:
     for table, start, out in tasks:
         table.read(start, out)
 
@@ -150,12 +154,25 @@ class _Part:
     def __init__(self, path: Path, with_states: bool) -> None:
         try:
             with h5py.File(path, "r") as file:
-                self._file = MappedFile(path)
-                self.frames = self._file.compressed(file["frames"])
-                self.states = self._file.compressed(file["state"]) if with_states and "state" in file else None
                 self.columns: dict[str, NDArray[Any]] = {name: file[name][:] for name in COLUMNS}
+                replayed = recording_of(file).store == "actions"
+                self._source = ReplayedPart(path, file) if replayed else _Stored(path, file, with_states)
         except (OSError, KeyError) as error:
             raise UserError(f"{path} cannot be read ({error}): `framedream data verify` says more.") from error
+        self.frames: Column = self._source.frames
+        self.states: Column | None = self._source.states if with_states else None
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class _Stored:
+    """Frames and states as they lie in the file."""
+
+    def __init__(self, path: Path, file: h5py.File, with_states: bool) -> None:
+        self._file = MappedFile(path)
+        self.frames = self._file.compressed(file["frames"])
+        self.states = self._file.compressed(file["state"]) if with_states and "state" in file else None
 
     def close(self) -> None:
         self._file.close()

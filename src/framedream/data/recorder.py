@@ -23,7 +23,7 @@ from framedream.data.lock import only_writer
 from framedream.data.manifest import SPLITS, Manifest
 from framedream.data.plan import Amount, SplitPlan
 from framedream.data.play import describe_recording
-from framedream.data.recording import Recording
+from framedream.data.recording import Recording, Store
 from framedream.data.staging import Staging
 from framedream.data.worker import Pack, Packed, Play, Playing, Source
 from framedream.envs import make_environment
@@ -71,9 +71,12 @@ def record(
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     seed: int = 0,
+    store: Store = "frames",
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Recorded:
     """Record until the data set in `folder` has what is asked for, continuing what is there.
+
+    With `store="actions"` frames and states are not kept, but shown again by the environment whenever they are read.
 
     Ctrl-C raises KeyboardInterrupt after the finished episodes are saved; so does every error leave a valid data set.
     """
@@ -87,7 +90,7 @@ def record(
             f"not {workers}."
         )
     asked = {"train": train, "test": test}
-    recording, palette = _look_at(source, seed)
+    recording, palette = _look_at(source, seed, store)
     try:
         if (complete := complete_manifest(folder, recording, asked)) is not None:
             return Recorded(complete, Progress(asked, {}, {}), 0.0)
@@ -100,12 +103,12 @@ def record(
         raise cannot_write(folder, error) from error
 
 
-def _look_at(source: Source, seed: int) -> tuple[Recording, Frames | None]:
+def _look_at(source: Source, seed: int, store: Store) -> tuple[Recording, Frames | None]:
     try:
         environment = make_environment(source.environment, **source.options)
         try:
             policy = make_policy(source.policy, environment)
-            return describe_recording(environment, policy, seed), environment.palette
+            return describe_recording(environment, policy, seed, store), environment.palette
         finally:
             environment.close()
     except UserError:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from framedream.errors import UserError
+from framedream.errors import UserError, unknown_name
+
+Store = Literal["frames", "actions"]
+"""What parts hold: everything, or only what frames and states can be shown again from."""
 
 IMPORTED = "imported"
 """In the place of an environment's name, for recordings that were not made by `collect`."""
@@ -31,6 +34,7 @@ class Recording:
     seed: int
     state_shape: tuple[int, ...] | None = None
     state_dtype: str | None = None
+    store: Store = "frames"
 
     def __post_init__(self) -> None:
         if not self.action_meanings:
@@ -39,6 +43,8 @@ class Recording:
             )
         if self.seed < 0:
             raise UserError(f"The seed must be 0 or more, not {self.seed}.")
+        if self.store not in get_args(Store):
+            raise unknown_name("kind of storage", self.store, get_args(Store), "framedream collect --help")
         # What JSON gives back is what is compared later (it has lists where Python had tuples).
         for name in ("arguments", "policy", "provenance"):
             object.__setattr__(self, name, _as_json(name, getattr(self, name)))

@@ -77,7 +77,10 @@ class Staging:
         return staged < shutil.disk_usage(self.folder).free
 
     def pack(self, split: str, name: str, numbers: Sequence[int]) -> FinishedPart:
-        """Write staged episodes as one part, under a temporary name. Their content is checked on the way."""
+        """Write staged episodes as one part, under a temporary name. Their content is checked on the way.
+
+        Where actions only are stored, this shows every frame again, and compares them with those that were played.
+        """
         temporary = self.folder / STAGING / f"{split}-{name}{TEMPORARY}"
         with PartWriter(temporary, split, self.recording, self.palette) as part:
             for number in numbers:
@@ -88,7 +91,7 @@ class Staging:
                     for rows in _read(file, staged.length):
                         part.append(rows)
                 if part.end_episode().sha256 != staged.sha256:
-                    raise _damaged(path)
+                    raise _damaged(path) if self.recording.store == "frames" else _replayed_otherwise(path)
         return finished_part(part, split, name)
 
     def drop(self, split: str, numbers: Sequence[int]) -> None:
@@ -106,6 +109,13 @@ def _read(file: PartFile, length: int) -> Iterator[Rows]:
         yield from file.rows(0, length, ROWS_AT_ONCE)
     except OSError:
         raise _damaged(file.path) from None
+
+
+def _replayed_otherwise(path: Path) -> UserError:
+    return UserError(
+        f"{path} is damaged, or the environment shows other frames when it replays an episode than when it plays it: "
+        "delete the folder and record with --store frames, if deleting the file does not help."
+    )
 
 
 def _damaged(path: Path) -> UserError:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.errors import UserError
@@ -94,10 +95,43 @@ class CountingEnvironment(FrameEnvironment):
         terminated, truncated = last and not self._truncates, last and self._truncates
         return self._frame(), float(self._count.step), terminated, truncated, self._info()
 
-    def _frame(self) -> Frame:
-        frame = write_count(self._count, self._height, self._width)
+    def replay(self, seed: int, actions: NDArray[np.integer[Any]]) -> CountingReplay:
+        return CountingReplay(self, seed & 0xFFFF, [NO_ACTION, *actions.tolist()])
+
+    def draw(self, count: Count) -> Frame:
+        """The frame that says `count`, as this environment shows it."""
+        frame = write_count(count, self._height, self._width)
         return np.repeat(frame[..., None], 3, axis=2) if self._as_rgb else frame
 
+    def _frame(self) -> Frame:
+        return self.draw(self._count)
+
     def _info(self) -> dict[str, Any]:
-        count = self._count
-        return {"state": np.array([count.seed, count.step, count.action], np.int32)}
+        return {"state": state_of(self._count)}
+
+
+@dataclass(frozen=True)
+class CountingReplay:
+    """An episode again: nothing has to be played, because a frame says only what is known."""
+
+    environment: CountingEnvironment
+    seed: int
+    led_here: list[int]
+    """The action that led to each frame."""
+
+    @property
+    def memory(self) -> int:
+        return 8 * len(self.led_here)
+
+    def frames(self, start: int, out: Frame) -> None:
+        for step, frame in enumerate(out, start):
+            frame[:] = self.environment.draw(Count(self.seed, step, self.led_here[step]))
+
+    def states(self, start: int, out: NDArray[Any]) -> None:
+        for step, state in enumerate(out, start):
+            state[:] = state_of(Count(self.seed, step, self.led_here[step]))
+
+
+def state_of(count: Count) -> NDArray[np.int32]:
+    """The ground truth behind a frame: what it says, as numbers."""
+    return np.array([count.seed, count.step, count.action], np.int32)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+
+from framedream.errors import UserError
+
+if TYPE_CHECKING:
+    from framedream.envs.replay import Replay
 
 Frame = NDArray[np.uint8]
 
@@ -38,8 +43,22 @@ class FrameEnvironment(gymnasium.Env[Frame, Any]):
             raise ValueError(f"{self.name} has actions 0 to {self.action_space.n - 1}, not {action}")
 
     def provenance(self) -> dict[str, Any]:
-        """What else decides the frames: versions, ROM hash. JSON values only."""
+        """What else decides the frames: versions, ROM hash. JSON values only.
+
+        Names that end in `sha256` are proofs: while they stay the same, frames do, whatever the versions are.
+        """
         return {}
+
+    def replay(self, seed: int, actions: NDArray[np.integer[Any]]) -> Replay:
+        """The episode of `reset(seed=seed)` and these actions, to look at any frame of it.
+
+        For environments that can show a moment without the frames before it: their data sets need not store frames.
+        Several threads may call this at once, whatever else the environment is doing.
+        """
+        raise UserError(
+            f"{self.name} can show a moment of an episode only by playing all that comes before it, so its data sets "
+            "store frames: leave out --store actions."
+        )
 
     def rgb(self, frame: Frame) -> Frame:
         """The frame as H×W×3 colours."""

@@ -109,11 +109,11 @@ def meanings(
 
 def known_meanings(environment: gymnasium.Env[Any, Any]) -> list[str]:
     """What the environment calls its numbered actions, if it says so in one of the usual ways."""
-    inner = environment.unwrapped
-    if hasattr(inner, "get_action_meanings"):
-        return list(inner.get_action_meanings())
+    # A wrapper that changes the actions is the one to name them.
+    if environment.has_wrapper_attr("get_action_meanings"):
+        return list(environment.get_wrapper_attr("get_action_meanings")())
     # MiniGrid and MiniWorld have an enumeration, which may go on beyond the actions of this environment.
-    enumeration = getattr(inner, "actions", None)
+    enumeration = getattr(environment.unwrapped, "actions", None)
     if isinstance(enumeration, type) and issubclass(enumeration, Enum):
         return [action.name for action in enumeration]
     return []

@@ -92,6 +92,27 @@ def test_many_at_once_are_as_one_by_one(few: MazeEnvironment, threads: int) -> N
             np.testing.assert_array_equal(states[n], info["state"])
 
 
+def test_a_walk_is_its_steps(few: MazeEnvironment) -> None:
+    """All at once, in compiled code, or one by one: to the last bit; with a place given for the frames, too."""
+    for seed in range(6):
+        mazes, state = (
+            few.vector([few.draw_layout(seed)]),
+            few.reset(seed=seed, options={"layout_seed": seed})[1]["state"],
+        )
+        states = [state[None]]
+        for action in ACTIONS:
+            states.append(mazes.step(states[-1], [action]))
+        walk = mazes.walk(state[None], ACTIONS)
+        np.testing.assert_array_equal(walk, np.concatenate(states))
+    place = np.full((3, 48, 48, 3), 9, np.uint8)
+    assert mazes.frames(walk[:3], [0, 0, 0], place) is place
+    np.testing.assert_array_equal(place, mazes.frames(walk[:3], [0, 0, 0]))
+    with pytest.raises(ValueError, match="do not fit"):
+        mazes.frames(walk[:2], [0, 0], place)
+    with pytest.raises(ValueError, match="one action"):
+        mazes.walk(state[None], [0, 5])
+
+
 def test_states_of_any_kind_of_array_will_do(few: MazeEnvironment) -> None:
     mazes = few.vector([few.draw_layout(0)])
     state = few.reset(seed=0, options={"layout_seed": 0})[1]["state"]

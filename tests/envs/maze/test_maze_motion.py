@@ -98,12 +98,13 @@ def test_sliding_around_a_corner() -> None:
     assert state[0, 0] > 5 and 1.25 <= state[0, 1] < 1.751
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("motion", [Motion(), Motion(0.049, 0.8, 7.0, 0.5)], ids=["default", "other"])
-def test_nobody_is_ever_inside_a_wall(few: MazeEnvironment, motion: Motion) -> None:
+def test_nobody_is_ever_inside_a_wall(few: MazeEnvironment, motion: Motion, count: int) -> None:
     """A million steps, of random and of stubborn walkers; every position is checked against the walls around it."""
     agents, random = 1000, np.random.default_rng(0)
-    layouts = [few.draw_layout(seed) for seed in range(20)]
-    region, which = np.stack([layout.region for layout in layouts]), np.arange(agents) % 20
+    layouts = [few.draw_layout(seed) for seed in range(count)]
+    region, which = np.stack([layout.region for layout in layouts]), np.arange(agents) % count
     states: States = np.concatenate([starting_state(layouts[n], random.random(4)) for n in which])
     stubborn = random.random(agents) < 0.5
     visited = np.zeros_like(region, bool)
@@ -116,7 +117,7 @@ def test_nobody_is_ever_inside_a_wall(few: MazeEnvironment, motion: Motion) -> N
         nearest = min(nearest, clearances(region, which, states).min())
         visited[which, states[:, 1].astype(int), states[:, 0].astype(int)] = True
     assert nearest > 0.25 - 1e-5
-    assert visited.sum() > 0.2 * (region > 0).sum()  # they did get about
+    assert visited.sum() > (0.2 if count == 20 else 0.05) * (region > 0).sum()  # they did get about
 
 
 def clearances(region: np.ndarray, which: np.ndarray, states: States) -> np.ndarray:

@@ -65,7 +65,11 @@ class Source:
         state_shape, state_dtype = self._states()
         if self.origin is not None:
             recording = dataclasses.replace(
-                self.origin.recording, frame_shape=(height, width), state_shape=state_shape, state_dtype=state_dtype
+                self.origin.recording,
+                frame_shape=(height, width),
+                state_shape=state_shape,
+                state_dtype=state_dtype,
+                store="frames",
             )
             return Origin(recording, self.origin.palette)
         recording = Recording(

@@ -78,6 +78,17 @@ def advance(
 
 
 @compiled
+def follow(region: NDArray[np.int16], start: States, actions: NDArray[np.int64], motion: Motion) -> States:
+    """The states of one agent's whole walk in one maze: `start`, and then one per action."""
+    states = np.empty((len(actions) + 1, start.shape[1]), np.float32)
+    states[:1] = start
+    which = np.zeros(1, np.int64)
+    for step in range(len(actions)):
+        states[step + 1 : step + 2] = advance(region, which, states[step : step + 1], actions[step : step + 1], motion)
+    return states
+
+
+@compiled
 def _slide(walls: NDArray[np.int16], x: float, y: float, vx: float, vy: float) -> tuple[float, float, float, float]:
     """Move a disc by (vx, vy), less than its radius, and push it out of the walls it then overlaps.
 

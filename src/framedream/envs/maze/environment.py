@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.envs.maze.dynamics import ACTIONS, RADIUS, Motion, States
 from framedream.envs.maze.layout import SMALLEST_SIZE, Layout, draw_layout
-from framedream.envs.maze.textures import TEXTURE_SETS
+from framedream.envs.maze.replay import MazeReplay
+from framedream.envs.maze.textures import TEXTURE_SETS, load_textures
 from framedream.envs.maze.vector import MazeVector, make_view
 from framedream.errors import UserError, unknown_name
 
@@ -101,14 +103,14 @@ class MazeEnvironment(FrameEnvironment):
         if "velocity" in options and "pose" not in options:
             raise UserError("Give a pose with the velocity.")
         # All is drawn whatever is given, so that giving one thing changes no other.
-        layout_number, *numbers = self.np_random.random(5)
-        self.layout = self.draw_layout(_whole_number(options, "layout_seed", int(layout_number * 2**31)))
+        layout_seed, numbers = _draw(self.np_random)
+        self.layout = self.draw_layout(_whole_number(options, "layout_seed", layout_seed))
         self._mazes = MazeVector([self.layout], self._view, self._motion)
         self._step = _whole_number(options, "step", 0)
         if "pose" in options:
             self._states = self._given_state(options["pose"], options.get("velocity", (0.0, 0.0)))
         else:
-            self._states = starting_state(self.layout, np.array(numbers))
+            self._states = starting_state(self.layout, numbers)
         info = {"layout": self.layout.region, "free": self.layout.free, "layout_seed": self.layout.seed}
         return self._mazes.frames(self._states)[0], self._info() | info
 
@@ -132,15 +134,26 @@ class MazeEnvironment(FrameEnvironment):
         """Many agents at once, who move and see as they do here."""
         return MazeVector(layouts, self._view, self._motion, threads)
 
+    def replay(self, seed: int, actions: NDArray[np.integer[Any]]) -> MazeReplay:
+        layout_seed, numbers = _draw(seeding.np_random(seed)[0])
+        mazes = self.vector([self.draw_layout(layout_seed)])
+        return MazeReplay(mazes, mazes.walk(starting_state(mazes.layouts[0], numbers), actions))
+
     def provenance(self) -> dict[str, Any]:
-        # A hash over pictures of a walk finds any change of layouts, textures, camera or motion.
+        # A hash over pictures of a walk finds any change of layouts, camera or motion; it meets only a few textures.
         layout = self.draw_layout(0)
         mazes, states = self.vector([layout]), starting_state(layout, np.zeros(4))
         seen = hashlib.sha256()
         for action in FINGERPRINT_ACTIONS:
             states = mazes.step(states, [action])
             seen.update(mazes.frames(states).tobytes())
-        return {"numba": version("numba"), "numpy": version("numpy"), "walk_sha256": seen.hexdigest()}
+        images = hashlib.sha256(np.stack(load_textures(str(self.arguments["textures"])).images).tobytes())
+        return {
+            "numba": version("numba"),
+            "numpy": version("numpy"),
+            "textures_sha256": images.hexdigest(),
+            "walk_sha256": seen.hexdigest(),
+        }
 
     def _info(self) -> dict[str, Any]:
         return {"state": self._states[0]}
@@ -171,6 +184,12 @@ def starting_state(layout: Layout, numbers: NDArray[np.float64]) -> States:
     x, y = columns[cell] + 0.5, rows[cell] + 0.5
     aside, along = START_OFF_CENTRE * (2 * numbers[1:3] - 1)
     return np.array([[x + aside, y + along, int(360 * numbers[3]), 0, 0, 0]], np.float32)
+
+
+def _draw(generator: np.random.Generator) -> tuple[int, NDArray[np.float64]]:
+    """What a reset draws: the layout's seed, and the four numbers that decide where to start."""
+    numbers = generator.random(5)
+    return int(numbers[0] * 2**31), numbers[1:]
 
 
 def _whole_number(options: dict[str, Any], name: str, otherwise: int) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from framedream.envs.frame_environment import Frame
 from framedream.envs.maze.camera import make_camera
 from framedream.envs.maze.compilation import announced
-from framedream.envs.maze.dynamics import ACTIONS, STATE, Motion, States, advance
+from framedream.envs.maze.dynamics import ACTIONS, STATE, Motion, States, advance, follow
 from framedream.envs.maze.layout import Layout, TextureNumbers, draw_layout
 from framedream.envs.maze.mipmaps import pack_textures
 from framedream.envs.maze.renderer import Camera, Mazes, Texels, draw
@@ -43,6 +43,7 @@ def make_view(height: int, width: int, samples: int, textures: str) -> View:
     with announced():
         nobody = MazeVector([draw_layout(0, 7, view.numbers)], view, Motion())
         nobody.frames(nobody.step(np.zeros((0, len(STATE)), np.float32), []))
+        nobody.walk(np.full((1, len(STATE)), 1.5, np.float32), [])
     return view
 
 
@@ -59,18 +60,29 @@ class MazeVector:
         self._view, self._motion, self._threads = view, motion, threads
         self._mazes = Mazes(*(np.stack([getattr(layout, name) for layout in layouts]) for name in Mazes._fields))
 
+    @property
+    def memory(self) -> int:
+        """The bytes that the layouts take, each of which is kept as it was given and stacked with the others."""
+        return 2 * sum(stacked.nbytes for stacked in self._mazes)
+
     def step(self, states: States, actions: ArrayLike, which: ArrayLike | None = None) -> States:
         """The states one action later."""
-        chosen = np.require(actions, np.int64, ("C", "W"))
-        if chosen.shape != (len(states),) or np.any((chosen < 0) | (chosen >= len(ACTIONS))):
-            raise ValueError(f"one action per agent, 0 to {len(ACTIONS) - 1}")
+        chosen = _chosen(actions)
+        if len(chosen) != len(states):
+            raise ValueError(f"{len(states)} agents need as many actions, not {len(chosen)}")
         return advance(self._mazes.region, self._which(which, len(states)), _plain(states), chosen, self._motion)
 
-    def frames(self, states: States, which: ArrayLike | None = None) -> Frame:
-        """What the agents see, N×H×W×3."""
+    def walk(self, start: States, actions: ArrayLike) -> States:
+        """All states of one agent, alone in the first layout: one for the start and one after each action."""
+        return follow(self._mazes.region, _plain(start), _chosen(actions), self._motion)
+
+    def frames(self, states: States, which: ArrayLike | None = None, out: Frame | None = None) -> Frame:
+        """What the agents see, N×H×W×3; in `out`, a C-contiguous array, where the caller has a place for it."""
         states, count = _plain(states), len(states)
         mazes, view, where = self._mazes, self._view, self._which(which, count)
-        frames = np.empty((count, view.height, view.width, 3), np.uint8)
+        frames = np.empty((count, view.height, view.width, 3), np.uint8) if out is None else out
+        if frames.shape != (count, view.height, view.width, 3):
+            raise ValueError(f"{count} frames of {view.height}×{view.width}×3 do not fit into {frames.shape}")
         if self._threads == 1:
             draw(mazes, view.texels, view.camera, where, states, frames)
             return frames
@@ -89,6 +101,13 @@ class MazeVector:
         if where.shape != (count,):
             raise ValueError("one layout number per agent")
         return where
+
+
+def _chosen(actions: ArrayLike) -> NDArray[np.int64]:
+    chosen = np.require(actions, np.int64, ("C", "W"))
+    if chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= len(ACTIONS))):
+        raise ValueError(f"one action per agent, 0 to {len(ACTIONS) - 1}")
+    return chosen
 
 
 def _plain(states: States) -> States:

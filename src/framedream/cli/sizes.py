@@ -1,0 +1,8 @@
+"""Sizes of files, for people."""
+
+from __future__ import annotations
+
+
+def size_in_words(size: int) -> str:
+    """In megabytes, or in kilobytes where those say more."""
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
