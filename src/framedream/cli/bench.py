@@ -1,6 +1,7 @@
 """Measure the speeds of this machine.
 
     framedream bench data
+    framedream bench torcs
 
 Compares with the straightforward way of doing the same, on the same files in the same run.
 """
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from framedream.cli.bench_torcs import bench_torcs
 from framedream.errors import unknown_name
 
 BUSY_CORES_TO_MENTION = 0.1
@@ -120,7 +122,7 @@ def _show_data(measured: dict[str, Any]) -> None:
         console.print(f"Other programs kept {busy:.1f} cores busy while reading: threads compare fairly on free cores.")
 
 
-BENCHES: dict[str, Callable[[list[str]], None]] = {"data": bench_data}
+BENCHES: dict[str, Callable[[list[str]], None]] = {"data": bench_data, "torcs": bench_torcs}
 
 
 def main(arguments: list[str]) -> None:

@@ -121,4 +121,6 @@ def compile_host(installation: Installation, program: Path) -> None:
         if "No space left" in done.stderr:
             raise UserError(f"The disk that holds {program.parent} or {tempfile.gettempdir()} is full; make room.")
         reason = next((line for line in done.stderr.splitlines() if "error" in line or "cannot" in line), "no reason")
-        raise UserError(f"The host of TORCS could not be built ({reason.strip()}); is all of it there? {install_line()}")
+        raise UserError(
+            f"The host of TORCS could not be built ({reason.strip()}); is all of it there? {install_line()}"
+        )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 DRIVER = "framedream"
 ENDLESS_LAPS = 100_000
 
-Section = dict[str, "Section | str | float"]
+Section = Mapping[str, "Section | str | float"]
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ def race(scene: Scene) -> Section:
 
 def driver(scene: Scene) -> Section:
     """Who drives. Not a rookie: TORCS lets those off damage."""
-    colour: Section = {"red": 1, "green": 1, "blue": 0}
-    return {"name": DRIVER, "car name": scene.car, "race number": 1, "skill level": "semi-pro"} | colour
+    return {"name": DRIVER, "car name": scene.car, "race number": 1, "skill level": "semi-pro"}
 
 
 def screen(scene: Scene) -> Section:
@@ -118,8 +118,12 @@ def graphics(scene: Scene) -> Section:
         },
         "Display Mode": {
             "number of screens": 1,
-            "0": {"camera": camera.number, "camera head list": camera.head, "driver counter": 1}
-            | dict.fromkeys(nothing_else, 0),
+            "0": {
+                "camera": camera.number,
+                "camera head list": camera.head,
+                "driver counter": 1,
+                **dict.fromkeys(nothing_else, 0),
+            },
         },
     }
 
@@ -132,7 +136,7 @@ def _file(name: str, sections: Section) -> str:
 def _lines(section: Section) -> list[str]:
     lines = []
     for name, value in section.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             lines += [f"<section name={quoteattr(name)}>", *_lines(value), "</section>"]
         elif isinstance(value, str):
             lines.append(f"<attstr name={quoteattr(name)} val={quoteattr(value)}/>")

@@ -79,7 +79,9 @@ class TorcsEnvironment(FrameEnvironment):
         self._described = (installation.track_file(track), installation.car_file(car))
         program, _ = build_host()
         kind = installation.tracks[track]
-        self._host = Host(program, installation, Scene(height, width, supersample, camera, track, kind, car, wreck_damage))
+        self._host = Host(
+            program, installation, Scene(height, width, supersample, camera, track, kind, car, wreck_damage)
+        )
         self._start = start
         self._endings = Endings(action_repeat * SECONDS_PER_TICK, off_track_limit, stuck_limit, time_limit)
         self._controls = ((0.0, accelerate), (steer, accelerate), (-steer, accelerate), (0.0, 0.0))
@@ -110,6 +112,11 @@ class TorcsEnvironment(FrameEnvironment):
 
     def close(self) -> None:
         self._host.close()
+
+    @property
+    def host_pid(self) -> int:
+        """The process behind the environment, for whoever wants to watch it."""
+        return self._host.process.pid
 
     def provenance(self) -> dict[str, Any]:
         described = hashlib.sha256(b"".join(file.read_bytes() for file in self._described))

@@ -74,7 +74,7 @@ class Host:
             self.close()
             seed, place = self._begin
             raise UserError(
-                f"TORCS failed twice in a row ({second}), {len(self._steps)} steps into the episode of seed {seed} from "
-                f"{place:g} m; run the same command again, and if it fails there again, with another track or car."
+                f"TORCS failed twice in a row ({second}), {len(self._steps)} steps into the episode that starts with "
+                f"{seed} at {place:g} m; run the same command again, and if it fails there again, with another track."
             ) from None
         return answer

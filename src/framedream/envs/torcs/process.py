@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import struct
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from framedream.envs.frame_environment import Frame
 from framedream.envs.torcs.configuration import Scene, configuration_files
@@ -101,13 +101,13 @@ class HostProcess:
         except OSError:
             raise self._died() from None
         head = self._read(ANSWER_HEAD + 4 * len(Column), SECONDS_TO_ANSWER)
-        if int.from_bytes(head[:ANSWER_HEAD].tobytes(), "little") != PROTOCOL:
+        if int.from_bytes(head[:ANSWER_HEAD], "little") != PROTOCOL:
             raise HostFailure("it does not speak as it should")
-        frame = self._read(int(np.prod(self._shape)), SECONDS_TO_ANSWER).reshape(self._shape)
-        return Answer(frame, head[ANSWER_HEAD:].view(np.float32))
+        frame = np.frombuffer(self._read(math.prod(self._shape), SECONDS_TO_ANSWER), np.uint8).reshape(self._shape)
+        return Answer(frame, np.frombuffer(head, np.float32, offset=ANSWER_HEAD))
 
-    def _read(self, size: int, seconds: float) -> NDArray[np.uint8]:
-        content, got = np.empty(size, np.uint8), 0
+    def _read(self, size: int, seconds: float) -> bytearray:
+        content, got = bytearray(size), 0
         deadline = time.monotonic() + seconds
         while got < size:
             if not self._poll.poll(max(0.0, 1000 * (deadline - time.monotonic()))):

@@ -1,4 +1,4 @@
-"""What `info["state"]` holds: the car and the road as the physics has them, in the order in which the host sends them."""
+"""What `info["state"]` holds: the car and the road as the physics has them, in the order the host sends them in."""
 
 from __future__ import annotations
 

@@ -1,0 +1,288 @@
+"""Hosts that die, hang and are orphaned; full disks; users without rights or a home. Nothing is left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from framedream.benchmarks.torcs import resident_megabytes
+from framedream.envs.torcs import process
+from framedream.envs.torcs.build import build_host
+from framedream.envs.torcs.configuration import Scene
+from framedream.envs.torcs.environment import TorcsEnvironment
+from framedream.envs.torcs.host import Host
+from framedream.envs.torcs.installation import find_installation
+from framedream.envs.torcs.scratch import PREFIX, ScratchFolder
+from framedream.errors import UserError
+
+Make = Callable[..., TorcsEnvironment]
+ACTIONS = np.random.default_rng(0).integers(3, size=500).tolist()
+SCENE = Scene(48, 64, 1, "road", "g-track-1", "road", "car1-trb1", 5000)
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Scratch folders of this test alone, none of which may be left at its end."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield tmp_path
+    tempfile.tempdir = None
+
+
+def scratch_folders(place: Path) -> list[Path]:
+    return sorted(place.glob(f"{PREFIX}*"))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("disturb", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_host_that_dies_or_hangs_is_replaced_unnoticed(
+    make: Make,
+    disturb: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """Killed in the middle of an episode, the next step goes on as if nothing had been."""
+    environment = make()
+    undisturbed = digests(environment, 30, None)
+    first = environment.host_pid
+    monkeypatch.setattr(process, "SECONDS_TO_ANSWER", 3.0)
+    assert digests(environment, 30, disturb) == undisturbed
+    assert environment.host_pid != first and not alive(first)
+    assert "TORCS was started again" in capfd.readouterr().err
+    environment.close()
+    assert scratch_folders(tmp_path) == []
+
+
+def digests(environment: TorcsEnvironment, steps: int, disturb: signal.Signals | None) -> list[str]:
+    frame, info = environment.reset(seed=5)
+    seen = [hashlib.sha256(frame.tobytes() + info["state"].tobytes()).hexdigest()]
+    for step, action in enumerate(ACTIONS[:steps]):
+        if disturb is not None and step == steps // 2:
+            os.kill(environment.host_pid, disturb)
+        frame, *_, info = environment.step(action)
+        seen.append(hashlib.sha256(frame.tobytes() + info["state"].tobytes()).hexdigest())
+    return seen
+
+
+def test_a_host_that_dies_again_is_given_up(tmp_path: Path) -> None:
+    """Two seconds after its start, every time."""
+    short_lived = tmp_path / "short-lived"
+    short_lived.write_text(f'#!/bin/sh\nexec timeout --signal=KILL 2 {build_host()[0]} "$@"\n')
+    short_lived.chmod(0o700)
+    host = Host(short_lived, find_installation(), SCENE)
+    host.reset(0, 0.0)
+    with pytest.raises(UserError, match=r"TORCS failed twice in a row \(it ended with .*\), \d+ steps into the") as end:
+        for _ in range(100_000):
+            host.step(0.0, 0.5, 5)
+    assert "\n" not in str(end.value)
+    assert scratch_folders(tmp_path) == []
+
+
+def test_a_host_that_cannot_start_says_why(tmp_path: Path) -> None:
+    """In the host's own words, passed on from its stderr."""
+    failing = tmp_path / "failing"
+    failing.write_text("#!/bin/sh\necho 'torcs_host: EGL cannot draw without a display (error 0x3001)' >&2\nexit 3\n")
+    failing.chmod(0o700)
+    with pytest.raises(UserError, match="TORCS did not start: EGL cannot draw .*apt-get install"):
+        Host(failing, find_installation(), SCENE).reset(0, 0.0)
+    assert scratch_folders(tmp_path) == []
+
+
+PARENT = """
+import sys
+from framedream.envs.torcs.environment import TorcsEnvironment
+environment = TorcsEnvironment(height=48, width=64)
+environment.reset(seed=0)
+print(environment.host_pid, flush=True)
+if "busy" in sys.argv:
+    environment._host._pictures = 10**6
+    environment.reset(seed=0)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_nothing_outlives_a_killed_parent(tmp_path: Path, busy: bool) -> None:
+    """Not even a host that is in the middle of something; its folder goes when the next one starts."""
+    words = [sys.executable, "-c", PARENT, *(["busy"] * busy)]
+    parent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    host = int(parent.stdout.readline())
+    if busy:
+        time.sleep(0.5)
+    (forgotten,) = scratch_folders(tmp_path)
+    assert alive(host)
+    living = ScratchFolder()
+    assert forgotten.exists(), "whose owner lives is left alone"
+    parent.kill()
+    parent.wait()
+    wait_for(lambda: not alive(host))
+    next_one = ScratchFolder()
+    assert scratch_folders(tmp_path) == sorted([living.path, next_one.path])
+    for folder in (living, next_one):
+        folder.remove()
+
+
+def test_ctrl_c_in_a_terminal_does_not_reach_the_host(make: Make) -> None:
+    environment = make()
+    environment.reset(seed=0)
+    assert os.getsid(environment.host_pid) != os.getsid(0)
+
+
+def test_a_forgotten_environment_ends_its_host(make: Make, tmp_path: Path) -> None:
+    environment = TorcsEnvironment(height=48, width=64)
+    environment.reset(seed=0)
+    host = environment.host_pid
+    del environment
+    wait_for(lambda: not alive(host))
+    assert scratch_folders(tmp_path) == []
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no permission to mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_disk(tmp_path / "disk", "8k") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(UserError, match=r"is full; make room, or set TMPDIR to another folder\.$"):
+            TorcsEnvironment().reset(seed=0)
+        assert scratch_folders(disk) == []
+    with small_disk(tmp_path / "cache", "16k") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(disk))
+        with pytest.raises(UserError, match="full"):
+            build_host()
+        assert list(disk.glob("framedream/*/*torcs_host*")) == []
+
+
+def test_a_disk_that_fills_up_later_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        environment = TorcsEnvironment(height=48, width=64)
+        expected = digests(environment, 5, None)
+        with pytest.raises(OSError, match="No space"), (disk / "rubbish").open("wb") as rubbish:
+            while True:
+                rubbish.write(bytes(4096))
+        assert digests(environment, 5, None) == expected
+        environment.close()
+
+
+EPISODE = """
+import hashlib, numpy as np
+from framedream.envs.torcs.environment import TorcsEnvironment
+environment = TorcsEnvironment(height=48, width=64)
+seen = hashlib.sha256(environment.reset(seed=7)[0])
+for action in np.random.default_rng(0).integers(3, size=20).tolist():
+    seen.update(environment.step(action)[0])
+environment.close()
+print(seen.hexdigest())
+"""
+
+
+def play_episode(_: int = 0) -> str:
+    environment = TorcsEnvironment(height=48, width=64)
+    seen = hashlib.sha256(environment.reset(seed=7)[0])
+    for action in ACTIONS[:20]:
+        seen.update(environment.step(action)[0])
+    environment.close()
+    return seen.hexdigest()
+
+
+def test_an_empty_environment_shows_the_same_frames(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", EPISODE], env={}, capture_output=True, text=True, timeout=100)
+    assert done.stdout.strip() == play_episode(), done.stderr
+
+
+@pytest.mark.slow
+def test_a_user_without_rights_or_a_home() -> None:
+    """Who builds the host anew, in a folder in /tmp for want of any other."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become nobody")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "-i"]
+    if subprocess.run([*nobody, sys.executable, "-c", "import framedream"], capture_output=True).returncode:
+        pytest.skip("nobody may not read this checkout")
+    words = [*nobody, "HOME=/nonexistent", sys.executable, "-c", EPISODE]
+    done = subprocess.run(words, cwd="/", capture_output=True, text=True, timeout=100)
+    assert done.stdout.strip() == play_episode(), done.stderr
+
+
+@pytest.mark.slow
+def test_many_at_once_show_the_same_frames() -> None:
+    with ProcessPoolExecutor(6, mp_context=get_context("spawn")) as workers:
+        seen = set(workers.map(play_episode, range(12)))
+    assert seen == {play_episode()}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_processes_agree_on_500_steps(make: Make) -> None:
+    """At full size, through crashes and further episodes."""
+    differing = 0
+    one, other = make(height=180, width=180), make(height=180, width=180)
+    np.testing.assert_array_equal(one.reset(seed=0)[0], other.reset(seed=0)[0])
+    for step, action in enumerate(np.random.default_rng(1).integers(4, size=500).tolist()):
+        (frame, *outcome, info), (frame2, *outcome2, info2) = one.step(action), other.step(action)
+        differing += not np.array_equal(frame, frame2)
+        assert outcome == outcome2 and np.array_equal(info["state"], info2["state"])
+        if outcome[1] or outcome[2]:
+            differing += not np.array_equal(one.reset(seed=step)[0], other.reset(seed=step)[0])
+    assert differing == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_soak(make: Make) -> None:
+    """60 resets and 9,000 random steps, wrecks included; after the first third the memory no longer grows."""
+    environment = make(off_track_limit=10.0, stuck_limit=10.0, height=180, width=180)
+    random, steps, episodes, ends = np.random.default_rng(0), 0, 0, []
+    megabytes = []
+    while episodes < 60 or steps < 9_000:
+        environment.reset(seed=episodes)
+        episodes += 1
+        for _ in range(150 if episodes <= 60 else 1_000):
+            *_, terminated, truncated, info = environment.step(int(random.integers(4)))
+            steps += 1
+            if terminated or truncated:
+                ends.append(info["end"])
+                break
+        megabytes.append(resident_megabytes(environment.host_pid))
+    print(f"{steps} steps, {episodes} resets, {len(ends)} ends; MB: {[round(value) for value in megabytes[::5]]}")
+    settled = megabytes[len(megabytes) // 3]
+    assert max(megabytes) < settled + 25
+    assert megabytes[-1] < megabytes[2 * len(megabytes) // 3] + 10
