@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from framedream.envs.torcs.disk import cannot_write
@@ -62,11 +62,12 @@ def host_hash(installation: Installation) -> str:
 
 def cache_folder() -> Path:
     """Where built programs are kept: the user's cache, or for users without a home a folder of their own in /tmp."""
-    wanted = os.environ.get("XDG_CACHE_HOME")
-    home = Path(wanted) if wanted else Path("~/.cache").expanduser()
-    existing = next(folder for folder in (home, *home.absolute().parents) if folder.exists())
-    if wanted or os.access(existing, os.W_OK):
-        return home / "framedream"
+    if wanted := os.environ.get("XDG_CACHE_HOME"):
+        return Path(wanted) / "framedream"
+    with suppress(RuntimeError):  # Python's word for "this user has no home"
+        home = Path("~/.cache").expanduser()
+        if os.access(next(folder for folder in (home, *home.parents) if folder.exists()), os.W_OK):
+            return home / "framedream"
     folder = Path(tempfile.gettempdir()) / f"framedream-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     # A program from a folder that anyone may make must not be run unless it is ours.

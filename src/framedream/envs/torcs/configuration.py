@@ -86,7 +86,7 @@ def driver(scene: Scene) -> Section:
 
 
 def screen(scene: Scene) -> Section:
-    """The window's size, and the fonts of the dials."""
+    """The window's size, and fonts: speed and gear larger than usual, so that 180 pixels are enough to read them."""
     return {
         "Screen Properties": {
             "x": scene.width * scene.samples,
@@ -96,8 +96,8 @@ def screen(scene: Scene) -> Section:
             "gamma": 2,
         },
         "Menu Font": {"size big": 16, "size large": 12, "size medium": 9, "size small": 7},
-        "Console Font": {"size big": 14, "size large": 10, "size medium": 6, "size small": 5},
-        "Digital Font": {"size big": 6},
+        "Console Font": {"size big": 14, "size large": 16, "size medium": 6, "size small": 5},
+        "Digital Font": {"size big": 9},
     }
 
 

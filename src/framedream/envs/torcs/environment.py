@@ -71,7 +71,7 @@ class TorcsEnvironment(FrameEnvironment):
         _demand(0 < steer <= 1 and 0 < accelerate <= 1, "steer and accelerate above 0 and up to 1")
         _demand(1 <= action_repeat <= MOST_TICKS, f"action_repeat of 1 to {MOST_TICKS} ticks of 0.02 seconds")
         _demand(start is None or abs(start) <= LONGEST_START, "a start within a million metres")
-        _demand(min(off_track_limit, stuck_limit, time_limit) > 0, "limits above 0 seconds")
+        _demand(all(limit > 0 for limit in (off_track_limit, stuck_limit, time_limit)), "limits above 0 seconds")
         _demand(wreck_damage >= 1, "wreck_damage of 1 or more")
         if camera not in CAMERAS:
             raise unknown_name("camera of torcs", camera, CAMERAS, "docs/torcs.md")
