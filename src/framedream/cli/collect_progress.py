@@ -29,6 +29,7 @@ class RecordingBars:
         self._tasks: dict[str, TaskID] = {}
         self._frames_at_first: dict[str, int] = {}
         self._began: dict[str, float] = {}
+        self._first_frames: tuple[float, int] | None = None
         self._said = False
 
     def show(self, progress: RecordingProgress) -> None:
@@ -55,19 +56,18 @@ class RecordingBars:
         self._say_if_long(progress)
 
     def _say_if_long(self, progress: RecordingProgress) -> None:
-        if self._said or not self._began:
-            return
-        seconds = time.monotonic() - min(self._began.values())
-        if seconds < SECONDS_BEFORE_ESTIMATE:
+        now, frames = time.monotonic(), sum(progress.frames.values())
+        if self._first_frames is None and frames > sum(self._frames_at_first.values()):
+            self._first_frames = now, frames
+        if self._said or self._first_frames is None or now - self._first_frames[0] < SECONDS_BEFORE_ESTIMATE:
             return
         self._said = True
-        new = sum(progress.frames.values()) - sum(self._frames_at_first.values())
-        remaining = remaining_seconds(progress, new / seconds)
+        speed = (frames - self._first_frames[1]) / (now - self._first_frames[0])
+        remaining = remaining_seconds(progress, speed)
         if remaining is not None and remaining > SECONDS_WORTH_SAYING:
             self._bars.console.print(
-                f"At {new / seconds:,.0f} frames/s this will take about {in_words(remaining)}. Ctrl-C keeps the "
-                "finished episodes, and the same command goes on; fewer frames, or more workers on more cores, are "
-                "the ways to have it sooner."
+                f"At {speed:,.0f} frames/s this will take about {in_words(remaining)}. Ctrl-C keeps the finished "
+                "episodes, and the same command goes on."
             )
 
     def __enter__(self) -> Self:

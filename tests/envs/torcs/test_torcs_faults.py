@@ -11,20 +11,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import framedream
 from framedream.benchmarks.torcs import resident_megabytes
 from framedream.envs.torcs import process
 from framedream.envs.torcs.build import build_host
 from framedream.envs.torcs.configuration import Scene
 from framedream.envs.torcs.environment import TorcsEnvironment
-from framedream.envs.torcs.host import Host
 from framedream.envs.torcs.installation import find_installation
+from framedream.envs.torcs.lasting_host import LastingHost
 from framedream.envs.torcs.scratch import PREFIX, ScratchFolder
 from framedream.errors import UserError
 
@@ -96,7 +97,7 @@ def test_a_host_that_dies_again_is_given_up(tmp_path: Path) -> None:
     short_lived = tmp_path / "short-lived"
     short_lived.write_text(f'#!/bin/sh\ndd bs=13 count=8 2>/dev/null | {build_host()[0]} "$@"\n')
     short_lived.chmod(0o700)
-    host = Host(short_lived, find_installation(), SCENE)
+    host = LastingHost(short_lived, find_installation(), SCENE)
     host.reset(0, 0.0)
     for _ in range(6):
         host.step(0.0, 0.5, 5)
@@ -113,7 +114,7 @@ def test_a_host_that_cannot_start_says_why(tmp_path: Path) -> None:
     failing.write_text("#!/bin/sh\necho 'torcs_host: EGL cannot draw without a display (error 0x3001)' >&2\nexit 3\n")
     failing.chmod(0o700)
     with pytest.raises(UserError, match=r"TORCS did not start: EGL cannot draw .*apt-get install"):
-        Host(failing, find_installation(), SCENE).reset(0, 0.0)
+        LastingHost(failing, find_installation(), SCENE).reset(0, 0.0)
     assert scratch_folders(tmp_path) == []
 
 
@@ -231,16 +232,35 @@ def test_an_empty_environment_shows_the_same_frames(tmp_path: Path) -> None:
     assert done.stdout.strip() == play_episode(), done.stderr
 
 
+@contextmanager
+def shown_to_everyone(folder: Path) -> Iterator[Path]:
+    """The folder at a place that every user can reach, whatever folders it lies in."""
+    place = Path(tempfile.mkdtemp(dir="/tmp"))
+    place.chmod(0o755)
+    if subprocess.run(["mount", "--bind", folder, place], capture_output=True).returncode:
+        place.rmdir()
+        pytest.skip("no permission to mount a folder")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+        place.rmdir()
+
+
 @pytest.mark.slow
 def test_a_user_without_rights_or_a_home() -> None:
     """Who builds the host anew, in a folder in /tmp for want of any other."""
     if os.getuid() != 0:
         pytest.skip("only root can become nobody")
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "-i"]
-    if subprocess.run([*nobody, sys.executable, "-c", "import framedream"], capture_output=True).returncode:
-        pytest.skip("nobody may not read this checkout")
-    words = [*nobody, "HOME=/nonexistent", sys.executable, "-c", EPISODE]
-    done = subprocess.run(words, cwd="/", capture_output=True, text=True, timeout=100)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "-i", "HOME=/nonexistent"]
+    packages, source = Path(np.__file__).parents[1], Path(framedream.__file__).parents[1]
+    executable = Path(sys.executable).resolve().relative_to(sys.base_prefix)
+    with ExitStack() as shown:
+        python, *path = (
+            shown.enter_context(shown_to_everyone(folder)) for folder in (Path(sys.base_prefix), source, packages)
+        )
+        words = [*nobody, f"PYTHONHOME={python}", f"PYTHONPATH={':'.join(map(str, path))}", python / executable]
+        done = subprocess.run([*words, "-c", EPISODE], cwd="/", capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == play_episode(), done.stderr
 
 

@@ -102,7 +102,12 @@ def has_header_file(package: str) -> bool:
 def compiles(text: str) -> bool:
     """Whether the compiler accepts this."""
     command = ["g++", "-fsyntax-only", "-x", "c++", "-"]
-    return subprocess.run(command, input=text.encode(), capture_output=True).returncode == 0
+    return subprocess.run(command, input=text, capture_output=True, text=True, env=surroundings()).returncode == 0
+
+
+def surroundings() -> dict[str, str]:
+    """The compiler's environment. Without a PATH it would not find its own linker."""
+    return {"PATH": os.defpath} | os.environ | {"LC_ALL": "C"}
 
 
 def compile_host(installation: Installation, program: Path) -> None:
@@ -113,7 +118,7 @@ def compile_host(installation: Installation, program: Path) -> None:
     command = ["g++", *FLAGS, *(str(SOURCE / name) for name in COMPILED), "-o", str(temporary)]
     command += [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", *links]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
+        done = subprocess.run(command, capture_output=True, text=True, env=surroundings())
         if done.returncode == 0:
             temporary.replace(program)
     finally:

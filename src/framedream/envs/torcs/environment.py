@@ -12,8 +12,8 @@ from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.envs.torcs.build import build_host, host_hash
 from framedream.envs.torcs.configuration import CAMERAS, Scene
 from framedream.envs.torcs.endings import End, Endings
-from framedream.envs.torcs.host import Host
 from framedream.envs.torcs.installation import VERSION, find_installation
+from framedream.envs.torcs.lasting_host import LastingHost
 from framedream.envs.torcs.state import Column
 from framedream.errors import UserError, unknown_name
 
@@ -79,7 +79,7 @@ class TorcsEnvironment(FrameEnvironment):
         self._described = (installation.track_file(track), installation.car_file(car))
         program, _ = build_host()
         kind = installation.tracks[track]
-        self._host = Host(
+        self._host = LastingHost(
             program, installation, Scene(height, width, supersample, camera, track, kind, car, wreck_damage)
         )
         self._start = start

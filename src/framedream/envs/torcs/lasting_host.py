@@ -13,7 +13,7 @@ from framedream.errors import UserError
 Steps = list[tuple[float, float, int]]
 
 
-class Host:
+class LastingHost:
     """Started by the first request.
 
     Everything is decided by the seed and the steps. So a lost host is replaced by a new one that plays the episode's
