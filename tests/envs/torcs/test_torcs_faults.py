@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -133,23 +135,36 @@ sys.stdin.read()
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_nothing_outlives_a_killed_parent(tmp_path: Path, busy: bool) -> None:
-    """Not even a host that is in the middle of something; its folder goes when the next one starts."""
+    """Not even a host that is in the middle of something, and its folder goes with it."""
     words = [sys.executable, "-c", PARENT, *(["busy"] * busy)]
     parent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     host = int(parent.stdout.readline())
     if busy:
         time.sleep(0.5)
-    (forgotten,) = scratch_folders(tmp_path)
-    assert alive(host)
-    living = ScratchFolder()
-    assert forgotten.exists(), "whose owner lives is left alone"
+    assert alive(host) and len(scratch_folders(tmp_path)) == 1
     parent.kill()
     parent.wait()
     wait_for(lambda: not alive(host))
+    assert scratch_folders(tmp_path) == []
+
+
+def test_forgotten_folders_are_removed_by_the_next_start(tmp_path: Path) -> None:
+    """As when parent and host are killed together; folders whose owners live are left alone."""
+    words = [sys.executable, "-c", PARENT]
+    parent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    host = int(parent.stdout.readline())
+    (theirs,) = scratch_folders(tmp_path)
+    ours = ScratchFolder()
+    assert scratch_folders(tmp_path) == sorted([theirs, ours.path])
+    os.kill(host, signal.SIGKILL)
+    parent.kill()
+    parent.wait()
+    assert theirs.exists()
     next_one = ScratchFolder()
-    assert scratch_folders(tmp_path) == sorted([living.path, next_one.path])
-    for folder in (living, next_one):
+    assert scratch_folders(tmp_path) == sorted([ours.path, next_one.path])
+    for folder in (ours, next_one):
         folder.remove()
 
 
@@ -255,7 +270,10 @@ def test_a_user_without_rights_or_a_home() -> None:
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "-i", "HOME=/nonexistent"]
     packages, source = Path(np.__file__).parents[1], Path(framedream.__file__).parents[1]
     executable = Path(sys.executable).resolve().relative_to(sys.base_prefix)
+    built = Path("/tmp/framedream-65534")
+    shutil.rmtree(built, ignore_errors=True)
     with ExitStack() as shown:
+        shown.callback(shutil.rmtree, built, ignore_errors=True)
         python, *path = (
             shown.enter_context(shown_to_everyone(folder)) for folder in (Path(sys.base_prefix), source, packages)
         )
@@ -291,7 +309,7 @@ def test_two_processes_agree_on_500_steps(make: Make) -> None:
 @pytest.mark.timeout(1800)
 def test_soak(make: Make) -> None:
     """60 resets and 9,000 random steps, wrecks included; after the first third the memory no longer grows."""
-    environment = make(off_track_limit=10.0, stuck_limit=10.0, height=180, width=180)
+    environment = make(off_track_limit=30.0, accelerate=1.0, wreck_damage=500, height=180, width=180)
     random, steps, episodes, ends = np.random.default_rng(0), 0, 0, []
     megabytes = []
     while episodes < 60 or steps < 9_000:
@@ -304,7 +322,8 @@ def test_soak(make: Make) -> None:
                 ends.append(info["end"])
                 break
         megabytes.append(resident_megabytes(environment.host_pid))
-    print(f"{steps} steps, {episodes} resets, {len(ends)} ends; MB: {[round(value) for value in megabytes[::5]]}")
+    print(f"{steps} steps, {episodes} resets, {Counter(ends)}; MB: {[round(value) for value in megabytes[::5]]}")
+    assert "wreck" in ends
     settled = megabytes[len(megabytes) // 3]
     assert max(megabytes) < settled + 25
     assert megabytes[-1] < megabytes[2 * len(megabytes) // 3] + 10

@@ -4,12 +4,16 @@
 //   torcs_host LIBRARY/ DATA/ LOCAL/ CAR HEIGHT WIDTH SAMPLES
 //
 // All numbers are little-endian. On its start the host sends a Greeting; then it answers each request with a word, the
-// state of the car and the picture. It ends when stdin does, also while TORCS is busy.
+// state of the car and the picture. It ends when stdin does, also while TORCS is busy, and takes LOCAL with it: the
+// folder was made for it, and whoever made it may have been killed.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include <fcntl.h>
@@ -42,6 +46,16 @@ struct Answer {
 };
 
 int answers;
+std::string folder;
+
+// Without TORCS' own way out, which takes down more than it has put up.
+[[noreturn]] void leave() {
+    static std::mutex first;
+    first.lock(); // whoever comes second only waits for the end
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    _exit(0);
+}
 
 bool read_all(void *place, std::size_t size) {
     for (auto *at = static_cast<char *>(place); size;) {
@@ -58,7 +72,7 @@ void write_all(const void *place, std::size_t size) {
     for (auto *at = static_cast<const char *>(place); size;) {
         const ssize_t count = write(answers, at, size);
         if (count < 0 && errno != EINTR)
-            _exit(0); // nobody is listening any more
+            leave(); // nobody is listening any more
         if (count > 0)
             at += count, size -= std::size_t(count);
     }
@@ -83,7 +97,7 @@ void end_with_parent() {
         pollfd input{STDIN_FILENO, 0, 0};
         while (poll(&input, 1, -1) < 0 && errno == EINTR) {
         }
-        _exit(0);
+        leave();
     }).detach();
 }
 
@@ -123,6 +137,7 @@ void give_up(const char *format, ...) {
 int main(int count, char **words) {
     if (count != 8)
         give_up("usage: torcs_host LIBRARY/ DATA/ LOCAL/ CAR HEIGHT WIDTH SAMPLES");
+    folder = words[3];
     end_with_parent();
     // TORCS talks on stdout: to nobody.
     answers = dup(STDOUT_FILENO);
@@ -132,5 +147,5 @@ int main(int count, char **words) {
     greet();
     while (obey()) {
     }
-    _exit(0); // TORCS' own way out takes down more than it has put up
+    leave();
 }
