@@ -195,6 +195,22 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+def test_a_program_that_vanished(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"TORCS did not start: No such file or directory: .*gone"):
+        LastingHost(tmp_path / "gone", find_installation(), SCENE).reset(0, 0.0)
+    assert scratch_folders(tmp_path) == []
+
+
+def test_steps_need_a_reset(make: Make) -> None:
+    environment = make()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="reset the environment"):
+            environment.step(0)
+        environment.reset(seed=0)
+        environment.step(0)
+        environment.close()
+
+
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small_disk(tmp_path / "disk", "8k") as disk:
         monkeypatch.setattr(tempfile, "tempdir", str(disk))

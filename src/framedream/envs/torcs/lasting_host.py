@@ -46,6 +46,8 @@ class LastingHost:
             return self._again(failure)
 
     def step(self, steer: float, accelerator: float, ticks: int) -> Answer:
+        if self._begin is None:
+            raise RuntimeError("reset the environment before its first step")
         self._steps.append((steer, accelerator, ticks))
         try:
             return self.process.step(steer, accelerator, ticks)
@@ -53,6 +55,10 @@ class LastingHost:
             return self._again(failure)
 
     def close(self) -> None:
+        self._begin = None
+        self._end_process()
+
+    def _end_process(self) -> None:
         if self._process is not None:
             self._process.close()
             self._process = None
@@ -60,7 +66,7 @@ class LastingHost:
     def _again(self, failure: HostFailure) -> Answer:
         """The episode so far, on a new host. A second failure is final: it would come again for ever."""
         assert self._begin is not None
-        self.close()
+        self._end_process()
         print(
             f"framedream: TORCS was started again ({failure}), {len(self._steps)} steps into an episode.",
             file=sys.stderr,
@@ -71,7 +77,7 @@ class LastingHost:
             for step in self._steps:
                 answer = self.process.step(*step)
         except HostFailure as second:
-            self.close()
+            self._end_process()
             seed, place = self._begin
             raise UserError(
                 f"TORCS failed twice in a row ({second}), {len(self._steps)} steps into the episode that starts with "

@@ -63,16 +63,19 @@ class HostProcess:
         self._errors = scratch.path / "errors.txt"
         folders = (installation.libraries, installation.data, scratch.path)
         size = (scene.height, scene.width, scene.samples)
-        with self._errors.open("wb") as errors:
-            process = subprocess.Popen(
-                [program, *(f"{folder}/" for folder in folders), scene.car, *map(str, size)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env=SURROUNDINGS | {"HOME": str(scratch.path)},
-                bufsize=0,
-                start_new_session=True,  # Ctrl-C is meant for us, who end the host in our own time
-            )
+        try:
+            with self._errors.open("wb") as errors:
+                process = subprocess.Popen(
+                    [program, *(f"{folder}/" for folder in folders), scene.car, *map(str, size)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=SURROUNDINGS | {"HOME": str(scratch.path)},
+                    bufsize=0,
+                    start_new_session=True,  # Ctrl-C is meant for us, who end the host in our own time
+                )
+        except OSError as error:
+            raise HostFailure(f"{error.strerror}: {error.filename or program}") from None
         self._end.detach()
         self._end = weakref.finalize(self, _end, os.getpid(), scratch, process)
         self.pid = process.pid

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from framedream.envs.torcs.disk import cannot_write
+from framedream.errors import UserError
 
 PREFIX = "framedream-torcs-"
 
@@ -18,8 +19,8 @@ class ScratchFolder:
     """A new folder, locked as long as this process lives: the lock is what tells it from a forgotten one."""
 
     def __init__(self) -> None:
-        remove_forgotten()
-        place = Path(tempfile.gettempdir())
+        place = temporary_folder()
+        remove_forgotten(place)
         try:
             self.path, self._lock = _new_locked(place)
         except OSError as error:
@@ -54,9 +55,18 @@ def _new_locked(place: Path) -> tuple[Path, int]:
         os.close(lock)
 
 
-def remove_forgotten() -> None:
+def temporary_folder() -> Path:
+    """Where temporary files go."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        # Python tries several, by writing into them.
+        raise UserError("No temporary folder can be written; make room in /tmp, or set TMPDIR to a folder.") from error
+
+
+def remove_forgotten(place: Path) -> None:
     """Remove this user's scratch folders that no living process has locked."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for path in place.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
