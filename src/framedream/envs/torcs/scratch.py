@@ -46,12 +46,14 @@ class ScratchFolder:
 def _new_locked(place: Path) -> tuple[Path, int]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        lock = os.open(path, os.O_RDONLY)
+        # Someone who is cleaning up may find it before it is locked.
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Someone who is cleaning up may have been faster than the lock.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock), path.stat()):
-                return path, lock
+        if path.exists():
+            return path, lock
         os.close(lock)
 
 
