@@ -121,22 +121,23 @@ from framedream.envs.torcs.environment import TorcsEnvironment
 environment = TorcsEnvironment(height=48, width=64)
 environment.reset(seed=0)
 print(environment.host_pid, flush=True)
-if "busy" in sys.argv:
+if "resetting" in sys.argv:
     environment._host._pictures = 10**6
     environment.reset(seed=0)
+while "driving" in sys.argv:
+    environment.step(0)
 sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("busy", [False, True])
-def test_nothing_outlives_a_killed_parent(tmp_path: Path, busy: bool) -> None:
+@pytest.mark.parametrize("doing", ["nothing", "driving", "resetting"])
+def test_nothing_outlives_a_killed_parent(tmp_path: Path, doing: str) -> None:
     """Not even a host that is in the middle of something, and its folder goes with it."""
-    words = [sys.executable, "-c", PARENT, *(["busy"] * busy)]
+    words = [sys.executable, "-c", PARENT, doing]
     parent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     host = int(parent.stdout.readline())
-    if busy:
-        time.sleep(0.5)
+    time.sleep(0.0 if doing == "nothing" else 0.5)
     assert alive(host) and len(scratch_folders(tmp_path)) == 1
     parent.kill()
     parent.wait()

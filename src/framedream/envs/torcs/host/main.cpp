@@ -7,6 +7,7 @@
 // state of the car and the picture. It ends when stdin does, also while TORCS is busy, and takes LOCAL with it: the
 // folder was made for it, and whoever made it may have been killed.
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -138,6 +139,7 @@ int main(int count, char **words) {
     if (count != 8)
         give_up("usage: torcs_host LIBRARY/ DATA/ LOCAL/ CAR HEIGHT WIDTH SAMPLES");
     folder = words[3];
+    std::signal(SIGPIPE, SIG_IGN); // a parent that is gone is to be noticed by write, and left in order
     end_with_parent();
     // TORCS talks on stdout: to nobody.
     answers = dup(STDOUT_FILENO);
