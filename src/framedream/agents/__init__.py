@@ -14,7 +14,7 @@ POLICIES = {
     "random": "every action uniformly drawn",
     "dithered:P": "with probability P a new random action, otherwise the last one again",
     "walk-and-spin": "15 steps of a random walk, then 15 of turning one way (the paper's mazes)",
-    "scripted": "a simple hand-written player (atari/pong, atari/breakout)",
+    "scripted": "a simple hand-written player (atari/pong, atari/breakout, torcs)",
     "file:PATH": "the actions of a .json, .npy or .txt file, over and over",
     "epsilon:E:POLICY": "POLICY, with a random action with probability E; E may be a range such as 0-0.5",
     "module:function": "your own: called with the environment, returns a policy or a function (frame, info)",

@@ -1,4 +1,4 @@
-"""Simple players of single games, written by hand: they read the console's memory, not the screen.
+"""Simple players of single games, written by hand: they read the truth behind the screen, such as the console's memory.
 
 Each aims a little differently at every return, drawn from its seed. Without that a player and a game that are both
 deterministic fall into a loop, and all episodes are nearly the same one.
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framedream.agents.policy import policy_generator
+from framedream.agents.torcs_driver import TorcsDriver
 from framedream.envs.frame_environment import Frame, FrameEnvironment
 from framedream.errors import UserError
 
@@ -23,8 +24,8 @@ class Player(Protocol):
 
     def __init__(self, random: np.random.Generator) -> None: ...
 
-    def choose(self, memory: Memory) -> str:
-        """The name of an action, from the console's 128 bytes."""
+    def choose(self, state: NDArray[Any]) -> str:
+        """The name of an action, from `info["state"]`: of Atari games the console's 128 bytes."""
 
 
 class PongPlayer:
@@ -45,8 +46,8 @@ class PongPlayer:
         self._ball, self._paddle = (0, 0), 0
         self._approaching, self._aim = False, 0
 
-    def choose(self, memory: Memory) -> str:
-        x, y, paddle = int(memory[self.BALL_X]), int(memory[self.BALL_Y]), int(memory[self.PADDLE_Y])
+    def choose(self, state: Memory) -> str:
+        x, y, paddle = int(state[self.BALL_X]), int(state[self.BALL_Y]), int(state[self.PADDLE_Y])
         across, down = x - self._ball[0], y - self._ball[1]
         slide = self.SLIDE * (paddle - self._paddle)
         self._ball, self._paddle = (x, y), paddle
@@ -80,8 +81,8 @@ class BreakoutPlayer:
         self._random = random
         self._height, self._falling, self._aim = 0, False, 0
 
-    def choose(self, memory: Memory) -> str:
-        ball, height, paddle = int(memory[self.BALL_X]), int(memory[self.BALL_Y]), int(memory[self.PADDLE_X])
+    def choose(self, state: Memory) -> str:
+        ball, height, paddle = int(state[self.BALL_X]), int(state[self.BALL_Y]), int(state[self.PADDLE_X])
         falling = height > self._height
         if falling and not self._falling:
             self._aim = int(self._random.integers(-self.AIM, self.AIM + 1))
@@ -94,7 +95,11 @@ class BreakoutPlayer:
         return "RIGHT" if aside > 0 else "LEFT"
 
 
-PLAYERS: dict[str, type[Player]] = {"atari/pong": PongPlayer, "atari/breakout": BreakoutPlayer}
+PLAYERS: dict[str, type[Player]] = {
+    "atari/pong": PongPlayer,
+    "atari/breakout": BreakoutPlayer,
+    "torcs": TorcsDriver,
+}
 
 
 class ScriptedPolicy:
@@ -103,7 +108,7 @@ class ScriptedPolicy:
     def __init__(self, environment: FrameEnvironment) -> None:
         if environment.name not in PLAYERS:
             raise UserError(
-                f"There is no scripted policy for {environment.name}; there is one for {' and '.join(PLAYERS)}."
+                f"There is no scripted policy for {environment.name}; there is one for each of {', '.join(PLAYERS)}."
             )
         self._name = environment.name
         self._action = {meaning: number for number, meaning in enumerate(environment.action_meanings)}

@@ -37,6 +37,7 @@ COMMANDS = {
     "schemes": Command("schemes", "list the training schemes"),
     "presets": Command("presets", "list the ready-made training runs"),
     "envs": Command("envs", "list the environments"),
+    "torcs build": Command("torcs_build", "compile the program that drives TORCS, and say what is missing for it"),
     "bench": Command("bench", "measure the speeds of this machine"),
 }
 

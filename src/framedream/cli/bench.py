@@ -2,6 +2,7 @@
 
     framedream bench data
     framedream bench maze
+    framedream bench torcs
 
 Compares with the straightforward way of doing the same, or with what the project asks of itself, all in one run.
 """
@@ -25,6 +26,7 @@ class Bench:
 BENCHES = {
     "data": Bench("bench_data", "recording and reading"),
     "maze": Bench("bench_maze", "the mazes: drawing, walking, replaying"),
+    "torcs": Bench("bench_torcs", "the race track: frames, resets, starts"),
 }
 
 

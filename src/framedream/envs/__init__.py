@@ -31,6 +31,10 @@ def find_maker(name: str) -> Callable[..., FrameEnvironment]:
         from framedream.envs.maze.environment import MazeEnvironment
 
         return MazeEnvironment
+    if name == "torcs":
+        from framedream.envs.torcs.environment import TorcsEnvironment
+
+        return TorcsEnvironment
     if name.startswith("atari/"):
         from framedream.envs.atari import AtariEnvironment
 

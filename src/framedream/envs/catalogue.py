@@ -24,6 +24,7 @@ def list_environments() -> list[EnvironmentEntry]:
         EnvironmentEntry("counting", "test", "a fake whose frames spell out seed, step and action"),
         *atari_entries(),
         maze_entry(),
+        torcs_entry(),
         EnvironmentEntry("gym:ID", "gymnasium", "any Gymnasium id that shows images, such as gym:CarRacing-v3"),
         EnvironmentEntry("module:function", "own", "your own: a Python function that returns a gymnasium.Env"),
     ]
@@ -38,6 +39,20 @@ def maze_entry() -> EnvironmentEntry:
         summary="a walk through rooms and corridors seen from inside, as in the paper's 3D mazes",
         available=installed,
         install=None if installed else "pip install 'framedream[maze]'",
+    )
+
+
+def torcs_entry() -> EnvironmentEntry:
+    """The racing simulator of the system's packages."""
+    from framedream.envs.torcs.installation import install_line, is_installed
+
+    installed = is_installed()
+    return EnvironmentEntry(
+        "torcs",
+        family="torcs",
+        summary="a race car on any of TORCS' tracks, seen from inside, as in the paper's 3D car racing",
+        available=installed,
+        install=None if installed else install_line(),
     )
 
 

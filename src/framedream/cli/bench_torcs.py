@@ -1,0 +1,68 @@
+"""`framedream bench torcs`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import tyro
+
+
+@dataclass(frozen=True)
+class TorcsArguments:
+    """What `framedream bench torcs` is told."""
+
+    frames: Annotated[int, tyro.conf.arg(metavar="N")] = 500
+    """How many to play for each figure."""
+    json: bool = False
+    """Print JSON for programs."""
+
+
+def main(arguments: list[str]) -> None:
+    """Measure TORCS on g-track-1.
+
+    Plays with random actions from the road camera: frames a second of one process and of two at once, resets, the
+    first start; then the other cameras and the finer pictures.
+    """
+    told = tyro.cli(
+        TorcsArguments,
+        args=arguments,
+        prog="framedream bench torcs",
+        description=inspect.getdoc(main),
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    from rich.console import Console
+
+    from framedream.benchmarks import torcs
+
+    with Console(stderr=True).status("Preparing") as status:
+        measured = torcs.bench_torcs(told.frames, status.update)
+    if told.json:
+        print(json.dumps(measured, indent=1))
+    else:
+        _show(measured)
+
+
+def _show(measured: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    machine, targets = measured["machine"], measured["targets"]
+    table = Table("", "measured", "wanted")
+    for name, speed in measured["frames_per_second"].items():
+        wanted = f"≥ {targets['frames_per_second']}" if name == "road" else ""
+        table.add_row(f"frames a second, {name}", f"{speed:,.0f}", wanted)
+    table.add_row("… of each of two processes, road", f"{measured['frames_per_second_of_two']:,.0f}")
+    table.add_row("processor time per frame, road", f"{1000 * measured['processor_seconds_per_frame']:.1f} ms")
+    table.add_row("reset", f"{measured['reset_seconds']:.2f} s", f"≤ {targets['reset_seconds_at_most']} s")
+    table.add_row("until the first frame of a new process", f"{measured['start_seconds']:.2f} s")
+    table.add_row("memory of the host", f"{measured['host_megabytes']:,.0f} MB")
+    console = Console()
+    console.print(table)
+    console.print(f"{machine['processor']}, {machine['cores']} cores, {machine['system']}", highlight=False)
+    console.print(f"TORCS {measured['torcs']}, {measured['renderer']}", highlight=False, soft_wrap=True)
+    busy = measured["cores_busy_with_other_programs"]
+    if busy is not None and busy > 0.1:
+        console.print(f"Other programs kept {busy:.1f} cores busy meanwhile: on an idle machine it is faster.")
