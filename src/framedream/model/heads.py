@@ -37,13 +37,10 @@ class Heads(nn.Module):
         above = torch.linspace(0, farthest, BINS_ABOVE_ZERO + 1, device="cpu").expm1()
         self.register_buffer("bins", torch.cat([-above.flip(0), above[1:]]), persistent=False)
         outputs = {REWARD: len(self.bins), END: 1}
-        # Not initialised here: that would draw from the random numbers which the simulator's training draws from.
         self.networks = nn.ModuleDict(
             {
                 name: nn.Sequential(
-                    nn.utils.skip_init(nn.Linear, spec.state_size, spec.width),
-                    nn.SiLU(),
-                    nn.utils.skip_init(nn.Linear, spec.width, outputs[name]),
+                    _undrawn(spec.state_size, spec.width), nn.SiLU(), _undrawn(spec.width, outputs[name])
                 )
                 for name in spec.names
             }
@@ -98,3 +95,9 @@ class Heads(nn.Module):
     def _said(self, name: str, hidden: Tensor) -> Tensor:
         said: Tensor = self.networks[name](hidden.detach().to(self.bins.dtype))
         return said
+
+
+def _undrawn(inputs: int, outputs: int) -> nn.Linear:
+    """A layer without values: drawing them as usual would take random numbers that the simulator's training reads."""
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)  # type: ignore[no-untyped-call]
+    return layer

@@ -13,6 +13,9 @@ from torch import Tensor
 from framedream.model.simulator import Simulator, State
 from framedream.use.starts import Start, stacked
 
+BYTES_AT_ONCE = 64 * 2**20
+"""Frames of warm-ups that are encoded at once, as floats: thousands of dreams begin in bounded memory."""
+
 
 class Dreamer:
     """Begins and continues any number of dreams at once. A `State` is all that a dream is: keep it to come back."""
@@ -25,6 +28,11 @@ class Dreamer:
     @torch.inference_mode()
     def begin(self, starts: Sequence[Start]) -> State:
         """One dream for each start: s_τ with x_τ, the last real frame."""
+        frame_bytes = 4 * int(np.prod(starts[0].frames.shape[:3])) * 3
+        at_once = max(1, BYTES_AT_ONCE // frame_bytes)
+        return joined([self._warm_up(starts[first : first + at_once]) for first in range(0, len(starts), at_once)])
+
+    def _warm_up(self, starts: Sequence[Start]) -> State:
         frames, actions = stacked(starts)
         return self.simulator.warm_up(self.simulator.normalise(torch.from_numpy(frames)), self._numbers(actions))
 
@@ -42,9 +50,13 @@ class Dreamer:
     @torch.inference_mode()
     def look(self, state: State) -> NDArray[np.uint8]:
         """What is seen in a state: RGB bytes (B, H, W, 3)."""
-        frame = self.simulator.decode(state) if state.frame is None else state.frame
-        seen: NDArray[np.uint8] = self.simulator.to_bytes(frame).cpu().numpy()
+        seen: NDArray[np.uint8] = self.see(state).cpu().numpy()
         return seen
+
+    @torch.inference_mode()
+    def see(self, state: State) -> Tensor:
+        """The same bytes, left on the simulator's device."""
+        return self.simulator.to_bytes(self.simulator.decode(state) if state.frame is None else state.frame)
 
     def _numbers(self, actions: ArrayLike) -> Tensor:
         numbers = np.asarray(actions, np.int64)
@@ -57,6 +69,13 @@ def rows(state: State, which: Sequence[int]) -> State:
     """Some of the dreams of a state, in this order, each as often as it is named."""
     index = torch.as_tensor(which, device=state.hidden.device)
     return State(*(None if part is None else part[index] for part in _parts(state)))  # type: ignore[arg-type]
+
+
+@torch.inference_mode()
+def joined(states: Sequence[State]) -> State:
+    """All dreams of several states, one after the other; all have frames, or none has."""
+    columns = zip(*(_parts(state) for state in states), strict=True)
+    return State(*(None if parts[0] is None else torch.cat(parts) for parts in columns))  # type: ignore[arg-type]
 
 
 @torch.inference_mode()
