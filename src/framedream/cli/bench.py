@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from framedream.cli.bench_simulated import bench_simulated
 from framedream.errors import unknown_name
 
 BUSY_CORES_TO_MENTION = 0.1
@@ -120,7 +121,7 @@ def _show_data(measured: dict[str, Any]) -> None:
         console.print(f"Other programs kept {busy:.1f} cores busy while reading: threads compare fairly on free cores.")
 
 
-BENCHES: dict[str, Callable[[list[str]], None]] = {"data": bench_data}
+BENCHES: dict[str, Callable[[list[str]], None]] = {"data": bench_data, "simulated": bench_simulated}
 
 
 def main(arguments: list[str]) -> None:
