@@ -39,5 +39,5 @@ def run_with_heads(counting: DataSet, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def independent_run(counting: DataSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A prediction-independent simulator with heads."""
-    return write_dreaming_run(tmp_path_factory.mktemp("runs") / "independent", counting, "pi-h", heads=True)
+    """A prediction-independent simulator without heads."""
+    return write_dreaming_run(tmp_path_factory.mktemp("runs") / "independent", counting, "pi-h")
