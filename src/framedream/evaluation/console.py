@@ -69,7 +69,7 @@ def _show_measurement(console: Console, measurement: Measurement) -> None:
     console.print(_table(measurement, "The same on moving pixels", "moving"))
     scores = measurement.heads
     for title, columns, rows in () if scores is None else heads.tables(scores):
-        table = _numbers_table(title, columns)
+        table = _numbers_table(title, [column.replace(" ", "\n") for column in columns])
         for steps, numbers in rows:
             table.add_row(steps, *(_counted(number) for number in numbers))
         console.print(table)

@@ -132,9 +132,9 @@ def tables(scores: HeadScores) -> list[tuple[str, tuple[str, ...], list[tuple[st
 
 REWARD_COLUMNS = (
     "steps",
-    "mean error",
-    "… of always 0",
-    "… of the training mean",
+    "error",
+    "of always 0",
+    "of training mean",
     "not 0",
     "predicted",
     "recall",

@@ -40,7 +40,11 @@ class Heads(nn.Module):
         self.networks = nn.ModuleDict(
             {
                 name: nn.Sequential(
-                    _undrawn(spec.state_size, spec.width), nn.SiLU(), _undrawn(spec.width, outputs[name])
+                    # Most of h is far smaller than 1 (0.04 in a small Pong): as it is, it would say next to nothing.
+                    nn.LayerNorm(spec.state_size, elementwise_affine=False),
+                    _undrawn(spec.state_size, spec.width),
+                    nn.SiLU(),
+                    _undrawn(spec.width, outputs[name]),
                 )
                 for name in spec.names
             }
@@ -52,7 +56,7 @@ class Heads(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         for network in self.networks.values():
             assert isinstance(network, nn.Sequential)
-            first, _, last = network
+            _, first, _, last = network
             bound = 1 / math.sqrt(self.spec.state_size)
             for parameter in first.parameters():
                 parameter.copy_(torch.empty_like(parameter, device="cpu").uniform_(-bound, bound, generator=generator))
