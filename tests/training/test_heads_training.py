@@ -22,6 +22,8 @@ from framedream.data.reader import SegmentReader
 from framedream.data.recording import Recording
 from framedream.data.segment import SegmentId
 from framedream.errors import UserError
+from framedream.evaluation.results import read_results
+from framedream.evaluation.store import results_folder
 from framedream.training.heads import HeadsLearner
 from framedream.training.learner import Learner
 from framedream.training.loop import train_on_batch
@@ -96,6 +98,36 @@ def test_they_learn(data: Path, tmp_path: Path) -> None:
     heads = open_checkpoint(tmp_path / "run").heads()
     assert heads is not None
     assert heads.spec.largest_reward == 1.0
+
+
+def near_walls(seed: int) -> Episode:
+    """The moving square with a reward of 1 while it is at the right wall or nearly there, and of -1 at the left."""
+    episode = play(seed)
+    left = (episode.frames == 1).any(axis=1).argmax(axis=1)
+    rewards = (left >= SIZE - SQUARE - 2).astype(np.float32) - (left <= 2)
+    return Episode(episode.frames, episode.actions, rewards[1:], True, False, seed=seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_rewards_are_found_in_open_loop(tmp_path: Path) -> None:
+    """Trained and evaluated by the real commands: what the frames show, the head says, 20 steps into a dream."""
+    recording = Recording("moving square", {}, ("left", "nothing", "right"), 1, (SIZE, SIZE), True, {}, {}, 0)
+    episodes = {"train": map(near_walls, range(150)), "test": map(near_walls, range(1000, 1030))}
+    write_data_set(tmp_path / "data", recording, PALETTE, episodes)
+    recipe = (
+        "--hidden 64 --fused 64 --filters 0.25 --batch-size 16 --warm-up 6 --prediction-length 10 --phase-scale 0.1"
+    )
+    rates = "--learning-rate 2e-3 --early-learning-rate None --final-learning-rate 1e-4 --heads reward"
+    step = train(tmp_path / "data", tmp_path / "run", *recipe.split(), *rates.split(), updates=500)
+    main(["evaluate", str(step), "--horizon", "20", "--sequences", "400", "--device", "cpu"])
+    scores = read_results(results_folder(step)).measurements[0].heads
+    assert scores is not None
+    for score in scores.rewards:
+        assert score.error < 0.85 * min(score.error_of_zero, score.error_of_mean)
+        assert score.recall is not None
+        assert score.precision is not None
+        assert min(score.recall, score.precision) > 0.7
 
 
 def test_they_are_shown_the_transition_into_each_state(data: Path) -> None:

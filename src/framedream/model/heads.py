@@ -87,8 +87,7 @@ class Heads(nn.Module):
 
     def two_hot(self, rewards: Tensor) -> Tensor:
         """Weights on the two bins around each reward (…, bins), whose mean is the reward."""
-        largest = self.bins[-1].item()
-        rewards = rewards.to(self.bins.dtype).clamp(-largest, largest).contiguous()
+        rewards = rewards.to(self.bins.dtype).clamp(self.bins[0], self.bins[-1]).contiguous()
         below = (torch.searchsorted(self.bins, rewards, right=True) - 1).clamp(0, len(self.bins) - 2)
         low, high = self.bins[below], self.bins[below + 1]
         share = ((rewards - low) / (high - low)).unsqueeze(-1)
