@@ -16,11 +16,13 @@ from framedream.checkpoint.folder import check_folder, new_folder
 from framedream.checkpoint.run_folder import TRAINING_FILE, find_checkpoint, read_training, step_folder
 from framedream.checkpoint.tensors import read_tensors, write_tensors
 from framedream.errors import UserError
+from framedream.model.heads import Heads
+from framedream.model.heads_spec import HeadsSpec
 from framedream.model.simulator import Simulator
 from framedream.model.simulator_spec import SimulatorSpec
 from framedream.model.statistics import FrameStatistics
 
-MODEL, TRAINING = "model", "training"
+MODEL, HEADS, TRAINING = "model", "heads", "training"
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,25 @@ class Checkpoint:
         try:
             simulator.load_state_dict(tensors, assign=True)
         except RuntimeError as error:
-            raise UserError(
-                f"The weights in {self.folder} do not fit its own configuration: "
-                f"it was written by another version ({self.configuration.code_version}) of framedream."
-            ) from error
+            raise self._misfit() from error
         return simulator.to(device).eval()
+
+    def heads(self, device: str | torch.device = "cpu") -> Heads | None:
+        """What was trained to predict rewards and ends beside the simulator, if anything was."""
+        if self.configuration.heads is None:
+            return None
+        heads = Heads(HeadsSpec.from_json(self.configuration.heads))
+        try:
+            heads.load_state_dict(read_tensors(self.folder, HEADS))
+        except RuntimeError as error:
+            raise self._misfit() from error
+        return heads.to(device).eval()
+
+    def _misfit(self) -> UserError:
+        return UserError(
+            f"The weights in {self.folder} do not fit its own configuration: "
+            f"it was written by another version ({self.configuration.code_version}) of framedream."
+        )
 
     def training_tensors(self) -> dict[str, Tensor]:
         """Optimiser and random states, by name."""
@@ -71,6 +87,7 @@ def save_checkpoint(
     training: Mapping[str, Any],
     training_tensors: Mapping[str, Tensor],
     shard_bytes: int | None = None,
+    heads: Heads | None = None,
 ) -> Path:
     """Write `run/step-N` for N = `training["updates"]`; a checkpoint that is already there stays."""
     step = step_folder(run, training["updates"])
@@ -80,5 +97,7 @@ def save_checkpoint(
         configuration.write(folder)
         (folder / TRAINING_FILE).write_text(json.dumps(dict(training), indent=1) + "\n")
         write_tensors(folder, MODEL, simulator.state_dict(), shard_bytes)
+        if heads is not None:
+            write_tensors(folder, HEADS, heads.state_dict())
         write_tensors(folder, TRAINING, training_tensors, shard_bytes)
     return step

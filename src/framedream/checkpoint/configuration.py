@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Configuration:
     scheme: dict[str, Any]
     """`Scheme.to_json()`, with the lengths this run uses."""
     code_version: str
+    heads: dict[str, Any] | None = None
+    """`HeadsSpec.to_json()`, where the checkpoint has heads beside its simulator."""
 
     @property
     def action_meanings(self) -> list[str]:
@@ -45,7 +47,8 @@ class Configuration:
     def read(cls, folder: Path) -> Configuration:
         try:
             content = json.loads((folder / CONFIG_FILE).read_text())
-            return cls(**{field.name: content[field.name] for field in fields(cls)})
+            known = [field.name for field in fields(cls) if field.name in content or field.default is MISSING]
+            return cls(**{name: content[name] for name in known})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(
                 f"{folder / CONFIG_FILE} cannot be read ({error!r}): name a run or a checkpoint of framedream."

@@ -3,6 +3,8 @@
     framedream bench data
     framedream bench maze
     framedream bench torcs
+    framedream bench simulated
+    framedream bench play
 
 Compares with the straightforward way of doing the same, or with what the project asks of itself, all in one run.
 """
@@ -27,6 +29,8 @@ BENCHES = {
     "data": Bench("bench_data", "recording and reading"),
     "maze": Bench("bench_maze", "the mazes: drawing, walking, replaying"),
     "torcs": Bench("bench_torcs", "the race track: frames, resets, starts"),
+    "simulated": Bench("bench_simulated", "simulated environments: steps a second, alone and in thousands"),
+    "play": Bench("bench_play", "playing: from a key to a drawn frame, many players at once"),
 }
 
 

@@ -54,6 +54,10 @@ class SegmentReader:
         """(H, W) where frames are palette indices, (H, W, 3) where they are colours."""
         return self._parts[0].frames.shape[1:]
 
+    def transitions(self, column: str) -> NDArray[Any]:
+        """The `reward`, `termination`, … of every transition of the split, in the order of its parts."""
+        return self._columns[column][self._columns["action"] >= 0]
+
     def read(self, segment: SegmentId) -> Segment:
         """One segment."""
         one = self.read_batch([segment])

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from framedream.evaluation import heads
 from framedream.evaluation.measure import MODEL
 from framedream.evaluation.results import Band, Evaluation, Measurement
 from framedream.evaluation.verdict import sentence
@@ -66,7 +67,13 @@ def _show_measurement(console: Console, measurement: Measurement) -> None:
     )
     console.print(_table(measurement, "Prediction error", "error"))
     console.print(_table(measurement, "The same on moving pixels", "moving"))
-    for note in measurement.notes:
+    scores = measurement.heads
+    for title, columns, rows in () if scores is None else heads.tables(scores):
+        table = _numbers_table(title, [column.replace(" ", "\n") for column in columns])
+        for steps, numbers in rows:
+            table.add_row(steps, *(_counted(number) for number in numbers))
+        console.print(table)
+    for note in measurement.notes + (() if scores is None else heads.notes(scores)):
         console.print(note)
     console.print(f"The simulator {sentence(measurement)}.")
 
@@ -74,9 +81,7 @@ def _show_measurement(console: Console, measurement: Measurement) -> None:
 def _table(measurement: Measurement, title: str, what: str) -> Table:
     bands: list[Band] = [getattr(curve, what) for curve in measurement.curves]
     own = bands[0]
-    table = Table("step", "model", "95% interval", title=title, title_justify="left", box=SIMPLE_HEAD)
-    for column in table.columns:
-        column.justify = "right"
+    table = _numbers_table(title, ("step", "model", "95% interval"))
     for curve in measurement.curves[1:]:
         table.add_column(curve.name.replace(" ", "\n"), justify="right")
     for step in measurement.shown_steps:
@@ -84,6 +89,13 @@ def _table(measurement: Measurement, title: str, what: str) -> Table:
         interval = "–" if low is None else f"{_short(low)} to {_short(high)}"
         model, *others = (_short(band.at(step)) for band in bands)
         table.add_row(str(step), model, interval, *others)
+    return table
+
+
+def _numbers_table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(*columns, title=title, title_justify="left", box=SIMPLE_HEAD)
+    for column in table.columns:
+        column.justify = "right"
     return table
 
 
@@ -100,6 +112,10 @@ def _over_training(evaluations: Sequence[Evaluation]) -> Table:
         errors = (_short(measurement.curve(MODEL).error.at(step)) for step in steps)
         table.add_row(*(f"{count:,}" for count in counts), *errors)
     return table
+
+
+def _counted(value: float | int | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else _short(value)
 
 
 def _short(value: float | None) -> str:

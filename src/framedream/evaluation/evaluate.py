@@ -18,6 +18,7 @@ from framedream.checkpoint.checkpoint import Checkpoint
 from framedream.data.dataset import DataSet
 from framedream.errors import UserError
 from framedream.evaluation.environment_check import EnvironmentCheck, check_environment
+from framedream.evaluation.heads import ExaminedHeads
 from framedream.evaluation.measure import measure
 from framedream.evaluation.reference import Reference, make_reference
 from framedream.evaluation.results import Evaluation
@@ -80,11 +81,15 @@ class EvaluationPlan:
         simulator = checkpoint.simulator(self.device)
         self._refuse_misfit(checkpoint, simulator)
         reference = self._get_reference(progress)
+        heads = checkpoint.heads(self.device)
+        examined = None if heads is None else ExaminedHeads.of(heads, self.data_set.split("train"))
         measurements = []
         for data, (data_set, sequences) in self.sequences.items():
             frames = len(sequences) * sequences.horizon
             report = partial(progress, f"{data} sequences", frames)
-            measurements.append(measure(simulator, data_set, sequences, reference, data=data, progress=report))
+            measurements.append(
+                measure(simulator, data_set, sequences, reference, data=data, progress=report, heads=examined)
+            )
         return Evaluation(
             checkpoint=_describe(checkpoint, simulator, self.data_set),
             settings=self.as_json(),

@@ -16,12 +16,13 @@ from framedream.data.segment import Batch
 from framedream.evaluation.baselines import BLEND, LAST, NAMES, Prediction, baselines
 from framedream.evaluation.bootstrap import EpisodeBootstrap, Floats
 from framedream.evaluation.frames import Colours
+from framedream.evaluation.heads import ExaminedHeads, HeadTracking
 from framedream.evaluation.measures import moving_error, peak_signal_to_noise, prediction_error, structural_similarity
 from framedream.evaluation.moving import moving_pixels
 from framedream.evaluation.objects import objects_of
 from framedream.evaluation.reference import Reference
 from framedream.evaluation.results import SHOWN_STEPS, Band, Curve, Difference, Measurement, numbers
-from framedream.evaluation.rollout import evaluating, open_loop
+from framedream.evaluation.rollout import evaluating, open_loop_states
 from framedream.evaluation.sequences import Sequences
 from framedream.evaluation.tracking import Tracking
 from framedream.model.simulator import Simulator
@@ -59,9 +60,12 @@ def measure(
     data: str = "test",
     extent: Extent | None = None,
     progress: Progress | None = None,
+    heads: ExaminedHeads | None = None,
 ) -> Measurement:
     """Predict `sequences` open-loop and score the model and the baselines on the same frames."""
-    measuring = _Measuring(simulator, data_set, sequences, reference, extent or Extent(), progress or (lambda _: None))
+    measuring = _Measuring(
+        simulator, data_set, sequences, reference, extent or Extent(), progress or (lambda _: None), heads
+    )
     with (
         evaluating(simulator),
         SegmentReader(sequences.split, threads=2, states=bool(measuring.tracking.things)) as reader,
@@ -82,6 +86,7 @@ class _Measuring:
         reference: Reference,
         extent: Extent,
         progress: Progress,
+        heads: ExaminedHeads | None,
     ) -> None:
         self.simulator, self.data_set, self.sequences = simulator, data_set, sequences
         self.extent, self.progress = extent, progress
@@ -100,6 +105,7 @@ class _Measuring:
         recording = data_set.recording
         things = objects_of(recording.environment, recording.frame_shape) if extent.objects else ()
         self.tracking = Tracking(things, (MODEL, LAST), *shape)
+        self.head_tracking = None if heads is None else HeadTracking(heads, *shape, sequences.warm_up)
 
     def add(self, rows: slice, batch: Batch) -> None:
         warm_up, horizon = self.sequences.warm_up, self.sequences.horizon
@@ -108,10 +114,10 @@ class _Measuring:
         observed = self.colours(frames[:, :warm_up])
         state = self.simulator.warm_up(self.simulator.normalise(observed), actions[:, : warm_up - 1])
         ahead = actions[:, warm_up - 1 : warm_up - 1 + horizon]
-        rollouts = {MODEL: open_loop(self.simulator, state, ahead)}
+        rollouts = {MODEL: open_loop_states(self.simulator, state, ahead)}
         if SHUFFLED in self.errors:
             # Neighbours are of different episodes wherever there are several: each gets the other's actions.
-            rollouts[SHUFFLED] = open_loop(self.simulator, state, ahead.roll(1, 0))
+            rollouts[SHUFFLED] = open_loop_states(self.simulator, state, ahead.roll(1, 0))
         last_colours = observed[:, -1]
         last = self.simulator.normalise(last_colours)
         columns = []
@@ -120,11 +126,13 @@ class _Measuring:
             real = self.simulator.normalise(colours)
             moving = moving_pixels(self.reference.rule, colours, last_colours, self.reference.median)
             rolled = {name: next(rollout) for name, rollout in rollouts.items()}
-            predictions = {name: Prediction(frame, frame) for name, frame in rolled.items()}
+            predictions = {name: Prediction(frame, frame) for name, (_, frame) in rolled.items()}
             predictions |= baselines(last, self.mean, self.reference.blend, step)
             columns.append(self._scores(predictions, real, moving))
             self.moving_share += float(moving.float().mean((1, 2)).sum()) / (len(self.sequences) * horizon)
             self._compare_pictures(rows, step, real, predictions, batch)
+            if self.head_tracking is not None:
+                self.head_tracking.add(rows, step, rolled[MODEL][0].hidden, batch)
             self.progress(rows.start * horizon + (step + 1) * len(batch))
         scores = torch.stack(columns, dim=-1).cpu().numpy()
         for errors, (whole, moving_part) in zip(self.errors.values(), scores, strict=True):
@@ -172,6 +180,7 @@ class _Measuring:
             differences=tuple(self._differences(bootstrap)),
             objects=self.tracking.results(bootstrap),
             notes=notes,
+            heads=None if self.head_tracking is None else self.head_tracking.result(),
         )
 
     def _curve(self, name: str, bootstrap: EpisodeBootstrap) -> Curve:

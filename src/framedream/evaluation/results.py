@@ -111,6 +111,53 @@ class ObjectCurve:
 
 
 @dataclass(frozen=True)
+class RewardScore:
+    """The reward head over some predicted steps."""
+
+    first: int
+    last: int
+    error: float
+    """Mean absolute error, and that of two predictions that need no head."""
+    error_of_zero: float
+    error_of_mean: float
+    """Of always saying the mean reward of the training data."""
+    events: int
+    """Real rewards other than 0."""
+    predictions: int
+    """Predicted ones of a size that counts."""
+    recall: float | None
+    """Of the real ones: the share with a predicted one of its sign at the same step or next to it."""
+    precision: float | None
+    """Of the predicted ones: the share with a real one of its sign at the same step or next to it."""
+
+
+@dataclass(frozen=True)
+class EndScore:
+    """The end head over some predicted steps; an end is predicted where it is more likely than not."""
+
+    first: int
+    last: int
+    events: int
+    base_rate: float
+    predictions: int
+    recall: float | None
+    precision: float | None
+
+
+@dataclass(frozen=True)
+class HeadScores:
+    """What the heads beside a simulator are worth, on the same sequences; empty where there is no such head."""
+
+    rewards: tuple[RewardScore, ...]
+    ends: tuple[EndScore, ...]
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Self:
+        rewards = tuple(RewardScore(**score) for score in fields["rewards"])
+        return cls(rewards, tuple(EndScore(**score) for score in fields["ends"]))
+
+
+@dataclass(frozen=True)
 class Measurement:
     """Everything measured on one set of sequences."""
 
@@ -129,6 +176,7 @@ class Measurement:
     differences: tuple[Difference, ...]
     objects: tuple[ObjectCurve, ...]
     notes: tuple[str, ...]
+    heads: HeadScores | None = None
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Self:
@@ -137,6 +185,7 @@ class Measurement:
             "differences": tuple(Difference.from_json(difference) for difference in fields["differences"]),
             "objects": tuple(ObjectCurve.from_json(curve) for curve in fields["objects"]),
             "notes": tuple(fields["notes"]),
+            "heads": HeadScores.from_json(fields["heads"]) if fields.get("heads") else None,
         }
         return cls(**{**fields, **parts})
 

@@ -16,11 +16,17 @@ def open_loop(simulator: Simulator, state: State, actions: Tensor) -> Iterator[T
 
     Frames come one at a time, so that a long horizon needs no more memory than a short one.
     """
+    for _, predicted in open_loop_states(simulator, state, actions):
+        yield predicted
+
+
+def open_loop_states(simulator: Simulator, state: State, actions: Tensor) -> Iterator[tuple[State, Tensor]]:
+    """The same, with the state behind every frame."""
     for action in actions.unbind(1):
         state = simulator.advance(state, action)
         predicted = simulator.decode(state)
         state = state.seen(predicted)
-        yield predicted
+        yield state, predicted
 
 
 @contextmanager

@@ -137,11 +137,18 @@ class Simulator(nn.Module):
         `feed` has a letter per action: "o" reads that position's `observed` frame, "p" the state's own frame or
         prediction. Frames are encoded and decoded together wherever no prediction has to be waited for.
         """
+        predictions, states = self.unroll_states(state, actions, feed, observed)
+        return predictions, states[-1]
+
+    def unroll_states(
+        self, state: State, actions: Tensor, feed: str | None = None, observed: Tensor | None = None
+    ) -> tuple[Tensor, list[State]]:
+        """The same predictions, and all states s_{τ+1}…s_{τ+T}; the last one has its frame."""
         length = actions.shape[1]
         if self.prediction_independent:
             states = self._steps_blind(state, actions)
             predictions = self._decode_all(states)
-            return predictions, states[-1].seen(predictions[:, -1])
+            return predictions, [*states[:-1], states[-1].seen(predictions[:, -1])]
         feed = PREDICTED * length if feed is None else feed
         if len(feed) != length or not set(feed) <= {OBSERVED, PREDICTED}:
             raise ValueError(f"feed must be {length} letters o or p, not {feed!r}")
@@ -157,7 +164,7 @@ class Simulator(nn.Module):
             states.append(state)
         late = iter(self._decode_all([state for state in states if state.frame is None]).unbind(1))
         frames = [next(late) if state.frame is None else state.frame for state in states]
-        return torch.stack(frames, dim=1), states[-1].seen(frames[-1])
+        return torch.stack(frames, dim=1), [*states[:-1], states[-1].seen(frames[-1])]
 
     def jump(self, state: State, actions: Tensor) -> State:
         """s_{t+T} without the frames on the way: prediction-independent simulators decode nothing at all."""

@@ -9,8 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from framedream.model.heads import Heads
 from framedream.model.simulator import Simulator
-from framedream.training.optimiser import RunningNormClip, gradient_norm, make_optimiser
+from framedream.training.heads import HeadsLearner
+from framedream.training.optimiser import (
+    RunningNormClip,
+    gradient_norm,
+    make_optimiser,
+    restore_state,
+    state_tensors,
+)
 from framedream.training.specification import RunSpec
 
 
@@ -30,10 +38,11 @@ class Position:
 
 
 class Learner:
-    """A simulator in training."""
+    """A simulator in training, perhaps with heads, which learn beside it."""
 
-    def __init__(self, simulator: Simulator, run: RunSpec) -> None:
+    def __init__(self, simulator: Simulator, run: RunSpec, heads: Heads | None = None) -> None:
         self.simulator = simulator
+        self.heads = None if heads is None else HeadsLearner(heads)
         self.position = Position()
         self.device = simulator.background.device
         self._parameters = dict(simulator.named_parameters())
@@ -62,7 +71,8 @@ class Learner:
 
     def is_finite(self) -> bool:
         """Whether no parameter has become infinite or not a number."""
-        return all(bool(parameter.isfinite().all()) for parameter in self._parameters.values())
+        parameters = [*self._parameters.values(), *(self.heads.heads.parameters() if self.heads else [])]
+        return all(bool(parameter.isfinite().all()) for parameter in parameters)
 
     def progress(self) -> dict[str, Any]:
         """The position, for JSON."""
@@ -70,11 +80,9 @@ class Learner:
 
     def tensors(self) -> dict[str, Tensor]:
         """All other state that decides how training goes on, by name: optimiser, clipping, random numbers."""
-        tensors = {
-            f"optimiser.{name}.{key}": value
-            for name, parameter in self._parameters.items()
-            for key, value in self._optimiser.state[parameter].items()
-        }
+        tensors = state_tensors(self._optimiser, self._parameters, "optimiser")
+        if self.heads is not None:
+            tensors |= self.heads.tensors()
         if self._clip is not None:
             tensors["clip.average"] = self._clip.average
         # The random slopes of RReLU come from torch's own generator; batches are a function of their number.
@@ -86,13 +94,9 @@ class Learner:
     def restore(self, progress: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Go on from what `progress` and `tensors` said; the simulator's own weights are its own affair."""
         self.position = Position(**{name: progress[name] for name in asdict(self.position)})
-        for name, parameter in self._parameters.items():
-            prefix = f"optimiser.{name}."
-            state = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-            # AdamW counts its steps on the CPU; everything else has the parameter's shape and place.
-            self._optimiser.state[parameter] = {
-                key: value if key == "step" else value.to(self.device) for key, value in state.items()
-            }
+        restore_state(self._optimiser, self._parameters, "optimiser", tensors)
+        if self.heads is not None:
+            self.heads.restore(tensors)
         if self._clip is not None and "clip.average" in tensors:
             self._clip.average.copy_(tensors["clip.average"])
         torch.set_rng_state(tensors["random.cpu"])

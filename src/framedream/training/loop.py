@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -26,6 +26,8 @@ class Update:
     loss: Tensor
     gradient_norm: Tensor
     learning_rate: float
+    heads: Mapping[str, Tensor] = field(default_factory=dict)
+    """The losses of the heads, where there are any."""
 
 
 def train(
@@ -78,7 +80,7 @@ def train_on_batch(
         if state is None:
             state = warmed_up(learner, frames[:, :warm_up], actions[:, : warm_up - 1], phase.warm_up_grad)
         with learner.arithmetic():
-            predictions, state = simulator.unroll(
+            predictions, states = simulator.unroll_states(
                 state,
                 actions[:, first - 1 : first - 1 + steps],
                 phase.feed,
@@ -87,12 +89,21 @@ def train_on_batch(
         loss = prediction_loss(predictions, frames[:, first : first + steps], learner.moving_weight)
         rate = learning_rate(position.updates)
         norm = learner.update(loss, rate)
-        state = state.detach()
+        heads = _heads_update(learner, states, batch, slice(first - 1, first - 1 + steps))
+        state = states[-1].detach()
         position.updates += 1
         with_warm_up, predicted = phase.frames_seen(len(batch), segment)
         position.frames_with_warm_up += with_warm_up
         position.frames += predicted
-        on_update(Update(position.updates, loss.detach(), norm, rate))
+        on_update(Update(position.updates, loss.detach(), norm, rate, heads))
+
+
+def _heads_update(learner: Learner, states: Sequence[State], batch: Batch, into: slice) -> Mapping[str, Tensor]:
+    """Show the heads, where there are any, the predicted states and what the transitions into them brought."""
+    if learner.heads is None:
+        return {}
+    brought = (torch.from_numpy(rows[:, into]).to(learner.device) for rows in (batch.rewards, batch.terminations))
+    return learner.heads.update(torch.stack([state.hidden for state in states], dim=1).detach(), *brought)
 
 
 def warmed_up(learner: Learner, frames: Tensor, actions: Tensor, gradient_from: int | None) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -73,6 +73,28 @@ def make_optimiser(name: str, parameters: Iterable[Tensor]) -> Optimizer:
     if name == "rmsprop":
         return GravesRMSProp(parameters)
     return torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.0, foreach=True)
+
+
+def state_tensors(optimiser: Optimizer, parameters: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The optimiser's state by name: `prefix.PARAMETER.KEY`."""
+    return {
+        f"{prefix}.{name}.{key}": value
+        for name, parameter in parameters.items()
+        for key, value in optimiser.state[parameter].items()
+    }
+
+
+def restore_state(
+    optimiser: Optimizer, parameters: Mapping[str, Tensor], prefix: str, tensors: Mapping[str, Tensor]
+) -> None:
+    """Give the optimiser the state that `state_tensors` named."""
+    for name, parameter in parameters.items():
+        start = f"{prefix}.{name}."
+        state = {key.removeprefix(start): value for key, value in tensors.items() if key.startswith(start)}
+        # AdamW counts its steps on the CPU; everything else has the parameter's shape and place.
+        optimiser.state[parameter] = {
+            key: value if key == "step" else value.to(parameter.device) for key, value in state.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Records:
         except OSError as error:
             raise UserError(f"{run} cannot be written ({error.strerror}): make room, or move the run.") from error
         self._losses: list[float] = []
+        self._heads_losses: dict[str, list[float]] = {}
         self._pending: list[Update] = []
         self._latest = (math.nan, math.nan)
         self._seconds = self._frames = 0.0
@@ -57,6 +58,11 @@ class Records:
                 what = f"loss is {loss}" if not math.isfinite(loss) else f"gradient's norm is {norm}"
                 raise Diverged(f"The {what} at update {update.number}")
             self._losses.append(loss)
+            for name, tensor in update.heads.items():
+                heads_loss = tensor.item()
+                if not math.isfinite(heads_loss):
+                    raise Diverged(f"The loss of the head {name} is {heads_loss} at update {update.number}")
+                self._heads_losses.setdefault(name, []).append(heads_loss)
             self._latest = (norm, update.learning_rate)
 
     @property
@@ -68,17 +74,20 @@ class Records:
         """Write and return a line about the updates since the last one."""
         self.check()
         norm, rate = self._latest
+        heads = {f"{name}_loss": sum(losses) / len(losses) for name, losses in self._heads_losses.items()}
         seconds = position.seconds - self._seconds
         row = {
             **_counts(position),
             "loss": sum(self._losses) / len(self._losses),
+            **heads,
             "gradient_norm": norm,
             "learning_rate": rate,
             "frames_per_second": (position.frames_with_warm_up - self._frames) / max(seconds, 1e-9),
         }
         self._losses.clear()
+        self._heads_losses.clear()
         self.start(position)
-        self._write("training", row, ("loss", "gradient_norm", "learning_rate", "frames_per_second"))
+        self._write("training", row, ("loss", *heads, "gradient_norm", "learning_rate", "frames_per_second"))
         return row
 
     def write_evaluation(self, position: Position, errors: Mapping[str, float]) -> None:

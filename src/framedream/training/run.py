@@ -60,7 +60,7 @@ def run_training(
             learner,
             out,
             run,
-            configuration(data, run, scheme, learner.simulator, preset),
+            configuration(data, run, scheme, learner, preset),
             evaluate,
             stack.enter_context(Records(out, learner.position.updates)),
             stack.enter_context(Stop(minutes)),

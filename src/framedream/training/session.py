@@ -128,7 +128,8 @@ class Session:
             raise self._explained(Diverged(f"A parameter is no longer a number at update {learner.position.updates}"))
         shard_bytes = None if run.shard_size is None else run.shard_size * 1_000_000
         training = {**learner.progress(), "score": self._score}
-        save_checkpoint(self._out, learner.simulator, self._config, training, learner.tensors(), shard_bytes)
+        heads = None if learner.heads is None else learner.heads.heads
+        save_checkpoint(self._out, learner.simulator, self._config, training, learner.tensors(), shard_bytes, heads)
         remove_old_checkpoints(self._out, run.keep_checkpoints)
 
     def _check(self) -> None:

@@ -19,6 +19,7 @@ from framedream.data.reader import SegmentReader
 from framedream.data.sampler import SegmentSampler
 from framedream.errors import UserError
 from framedream.model.simulator import Simulator
+from framedream.training.heads import new_heads
 from framedream.training.learner import Learner
 from framedream.training.optimiser import Schedule
 from framedream.training.scheme import Scheme
@@ -51,12 +52,13 @@ def new_learner(data: DataSet, run: RunSpec, device: torch.device) -> Learner:
     torch.manual_seed(run.seed)
     spec = run.simulator(*recording.frame_shape, len(recording.action_meanings))
     statistics = measure_statistics(data.split("train"), data.palette, run.background)
-    return Learner(Simulator(spec, statistics).to(device), run)
+    heads = new_heads(run, spec, data.split("train"))
+    return Learner(Simulator(spec, statistics).to(device), run, None if heads is None else heads.to(device))
 
 
 def resumed_learner(checkpoint: Checkpoint, run: RunSpec, device: torch.device) -> Learner:
     """A learner that goes on as if it had never stopped."""
-    learner = Learner(checkpoint.simulator(device), run)
+    learner = Learner(checkpoint.simulator(device), run, checkpoint.heads(device))
     learner.restore(checkpoint.training, checkpoint.training_tensors())
     return learner
 
@@ -98,11 +100,11 @@ def refuse_long_sequences(data: DataSet, run: RunSpec, scheme: Scheme) -> None:
         )
 
 
-def configuration(data: DataSet, run: RunSpec, scheme: Scheme, simulator: Simulator, preset: str) -> Configuration:
+def configuration(data: DataSet, run: RunSpec, scheme: Scheme, learner: Learner, preset: str) -> Configuration:
     """What the run's checkpoints will say of it."""
     recording = data.recording
     return Configuration(
-        simulator=simulator.spec.to_json(),
+        simulator=learner.simulator.spec.to_json(),
         environment={
             "name": recording.environment,
             "arguments": recording.arguments,
@@ -118,6 +120,7 @@ def configuration(data: DataSet, run: RunSpec, scheme: Scheme, simulator: Simula
         run={"preset": preset, **run.to_json()},
         scheme=scheme.to_json(),
         code_version=__version__,
+        heads=None if learner.heads is None else learner.heads.heads.spec.to_json(),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from framedream.errors import UserError, unknown_name
 from framedream.model.codec_spec import codec_for
+from framedream.model.heads_spec import read_head_names
 from framedream.model.simulator_spec import Initialisation, Rectifier, SimulatorSpec
 from framedream.training.scheme import MODERN, Scheme, named_scheme
 
@@ -68,6 +69,8 @@ class RunSpec:
     """Multiplies the gradient of the loss (the paper does not state its scale, which RMSProp's ε makes matter)."""
     moving_weight: float = 1.0
     """How many times pixels count that differ from the median image; small objects are learnt sooner."""
+    heads: str | None = None
+    """What else to predict from the state: reward, end, or reward,end. Frames are learnt as if it were nothing."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Arithmetic on a GPU; CPUs always use float32."""
     seed: int = 0
@@ -101,6 +104,8 @@ class RunSpec:
         self._finite("final_learning_rate", above_zero=False)
         if self.moving_weight != 1 and self.background != "median-image":
             raise UserError("--moving-weight needs --background median-image, which says what has not moved.")
+        if self.heads is not None:
+            read_head_names(self.heads)
         if self.seed >= 2**63:
             raise UserError(f"--seed must be below 2**63, not {self.seed}.")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from framedream import __version__
 from framedream.errors import UserError
+from framedream.evaluation import heads
 from framedream.evaluation.measure import OVER_BLEND
 from framedream.evaluation.report import figures, tables
 from framedream.evaluation.report.drawing import RUN_COLOURS, short_count
@@ -104,9 +105,15 @@ def _describe_group(one: Group) -> dict[str, Any]:
         "objects": figures.objects_over_steps(f"{one.name}-objects", runs),
         "over_training": figures.errors_over_training(f"{one.name}-frames", runs),
         "training": figures.training_curves(f"{one.name}-training", runs),
+        "head_tables": tables.head_tables(runs),
+        "head_notes": list(dict.fromkeys(note for run in runs for note in _head_notes(run))),
         "sheets": _sheets(runs),
         "other_tables": [table for run in runs if (table := tables.other_data_table(run))],
     }
+
+
+def _head_notes(run: Run) -> tuple[str, ...]:
+    return () if run.measurement.heads is None else heads.notes(run.measurement.heads)
 
 
 def _describe_run(run: Run) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from framedream.evaluation import heads
 from framedream.evaluation.baselines import BLEND, LAST, MEAN
 from framedream.evaluation.measure import MODEL, OVER_OWN_ACTIONS, SHUFFLED
 from framedream.evaluation.moving import FROM_MEDIAN
@@ -111,6 +112,19 @@ def other_data_table(run: Run) -> Table | None:
     return Table(f"Moving-pixel error of {run.name}", _step_columns(steps), tuple(rows))
 
 
+def head_tables(runs: Sequence[Run]) -> list[Table]:
+    """What the heads of each run that has any are worth."""
+    found = []
+    for run in runs:
+        for title, columns, rows in () if run.measurement.heads is None else heads.tables(run.measurement.heads):
+            shown = (
+                Row(f"steps {steps}", tuple(Cell(_counted(number)) for number in numbers), run.number)
+                for steps, numbers in rows
+            )
+            found.append(Table(f"{title} of {run.name}", columns[1:], tuple(shown)))
+    return found
+
+
 def data_words(measurement: Measurement) -> str:
     """What the data are, for people."""
     policy = policy_words(measurement.source["policy"])
@@ -147,6 +161,10 @@ def short(value: float | None) -> str:
     if value is None:
         return NOTHING
     return short_count(value) if abs(value) >= 1000 else f"{value:#.3g}".rstrip(".").replace("-", "−")
+
+
+def _counted(value: float | int | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else short(value)
 
 
 def _fixed(value: float | None, digits: int) -> str:

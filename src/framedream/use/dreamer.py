@@ -1,0 +1,94 @@
+"""A simulator in use: bytes and action numbers on the outside, states handed back and forth, nothing remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from framedream.model.simulator import Simulator, State
+from framedream.use.starts import Start, stacked
+
+BYTES_AT_ONCE = 64 * 2**20
+"""Frames of warm-ups that are encoded at once, as floats: thousands of dreams begin in bounded memory."""
+
+
+class Dreamer:
+    """Begins and continues any number of dreams at once. A `State` is all that a dream is: keep it to come back."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator.eval()
+        self.device = simulator.background.device
+        self.actions = simulator.spec.actions
+
+    @torch.inference_mode()
+    def begin(self, starts: Sequence[Start]) -> State:
+        """One dream for each start: s_τ with x_τ, the last real frame."""
+        frame_bytes = 4 * int(np.prod(starts[0].frames.shape[:3])) * 3
+        at_once = max(1, BYTES_AT_ONCE // frame_bytes)
+        return joined([self._warm_up(starts[first : first + at_once]) for first in range(0, len(starts), at_once)])
+
+    def _warm_up(self, starts: Sequence[Start]) -> State:
+        frames, actions = stacked(starts)
+        return self.simulator.warm_up(self.simulator.normalise(torch.from_numpy(frames)), self._numbers(actions))
+
+    @torch.inference_mode()
+    def step(self, state: State, actions: ArrayLike) -> State:
+        """One action (B,) further, with the predicted frame."""
+        state = self.simulator.advance(state, self._numbers(actions))
+        return state.seen(self.simulator.decode(state))
+
+    @torch.inference_mode()
+    def jump(self, state: State, actions: ArrayLike) -> State:
+        """Actions (B, T) further. Prediction-independent simulators draw no frame on the way, nor the last one."""
+        return self.simulator.jump(state, self._numbers(actions))
+
+    @torch.inference_mode()
+    def look(self, state: State) -> NDArray[np.uint8]:
+        """What is seen in a state: RGB bytes (B, H, W, 3)."""
+        seen: NDArray[np.uint8] = self.see(state).cpu().numpy()
+        return seen
+
+    @torch.inference_mode()
+    def see(self, state: State) -> Tensor:
+        """The same bytes, left on the simulator's device."""
+        return self.simulator.to_bytes(self.simulator.decode(state) if state.frame is None else state.frame)
+
+    def _numbers(self, actions: ArrayLike) -> Tensor:
+        numbers = np.asarray(actions, np.int64)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.actions):
+            raise ValueError(f"actions are numbers from 0 to {self.actions - 1}")
+        return torch.from_numpy(numbers).to(self.device)
+
+
+def rows(state: State, which: Sequence[int]) -> State:
+    """Some of the dreams of a state, in this order, each as often as it is named."""
+    index = torch.as_tensor(which, device=state.hidden.device)
+    return State(*(None if part is None else part[index] for part in _parts(state)))  # type: ignore[arg-type]
+
+
+@torch.inference_mode()
+def joined(states: Sequence[State]) -> State:
+    """All dreams of several states, one after the other; all have frames, or none has."""
+    columns = zip(*(_parts(state) for state in states), strict=True)
+    return State(*(None if parts[0] is None else torch.cat(parts) for parts in columns))  # type: ignore[arg-type]
+
+
+@torch.inference_mode()
+def with_rows(state: State, which: Sequence[int], others: State) -> State:
+    """The state, with these of its dreams replaced by `others`; both have frames, or neither has."""
+    index = torch.as_tensor(which, device=state.hidden.device)
+    parts = []
+    for ours, theirs in zip(_parts(state), _parts(others), strict=True):
+        if (ours is None) != (theirs is None):
+            raise ValueError("one of the states has frames, the other has none: look at both, or at neither")
+        parts.append(None if ours is None or theirs is None else ours.index_copy(0, index, theirs))
+    return State(*parts)  # type: ignore[arg-type]
+
+
+def _parts(state: State) -> list[Tensor | None]:
+    return [getattr(state, field.name) for field in fields(State)]

@@ -1,0 +1,116 @@
+"""Where dreams begin: a few real frames and the actions between them, from a recording or a live environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from framedream.agents.policy import Policy
+from framedream.data.dataset import DataSet
+from framedream.data.reader import SegmentReader
+from framedream.data.sampler import AdmissibleStarts
+from framedream.data.segment import SegmentId
+from framedream.envs.frame_environment import FrameEnvironment
+from framedream.errors import UserError
+
+LONGEST_WAY_IN = 60
+"""A live start lies at most so many steps behind the reset, so that not all dreams begin at the beginning."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """x_1…x_τ and a_1…a_{τ-1}: what a simulator sees before it goes on by itself."""
+
+    frames: NDArray[np.uint8]
+    """(τ, H, W) palette indices or (τ, H, W, 3) colours."""
+    actions: NDArray[np.int64]
+    """(τ-1,)"""
+    origin: dict[str, Any]
+    """Where it comes from, in JSON values, so that it can be found again."""
+
+
+class Starts(Protocol):
+    """A supply of starts."""
+
+    def draw(self, generator: np.random.Generator) -> Start:
+        """One start, decided by the generator alone."""
+
+    def close(self) -> None:
+        """Let go of files or of the environment."""
+
+
+class RecordedStarts:
+    """Starts out of a data set: every place where a warm-up fits is equally likely."""
+
+    def __init__(self, data: DataSet, split: str, warm_up: int) -> None:
+        self._data, self._split = data, data.split(split)
+        self._places = AdmissibleStarts(self._split.episodes.length, warm_up)
+        self._reader = SegmentReader(self._split, states=False)
+
+    def draw(self, generator: np.random.Generator) -> Start:
+        (place,) = self._places.segments(generator.integers(self._places.count, size=1))
+        return self.at(place.episode, place.start)
+
+    def at(self, episode: int, start: int) -> Start:
+        """The start at one place of the recording."""
+        length = self._places.segment_length
+        if not 0 <= episode < len(self._split.episodes):
+            raise UserError(f"{self._data.folder} has no {self._split.name} episode {episode}.")
+        if not 0 <= start <= int(self._split.episodes.length[episode]) - length:
+            raise UserError(f"No warm-up of {length} frames fits at frame {start} of episode {episode}.")
+        segment = self._reader.read(SegmentId(episode, start, length))
+        origin = {"data": self._data.identity, "split": self._split.name, "episode": episode, "start": start}
+        return Start(segment.frames, segment.actions[:-1], origin)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class LiveStarts:
+    """Starts played on the spot: an episode of the real environment, entered a random way by a policy."""
+
+    def __init__(self, environment: FrameEnvironment, policy: Policy, warm_up: int) -> None:
+        self._environment, self._policy, self._warm_up = environment, policy, warm_up
+
+    def draw(self, generator: np.random.Generator) -> Start:
+        seed = int(generator.integers(2**31))
+        way_in = int(generator.integers(LONGEST_WAY_IN + 1))
+        environment, policy = self._environment, self._policy
+        frame, info = environment.reset(seed=seed)
+        policy.begin(seed, int(environment.action_space.n))
+        frames, actions = [frame], []
+        while len(frames) < way_in + self._warm_up:
+            actions.append(policy.act(frame, info))
+            frame, _, terminated, truncated, info = environment.step(actions[-1])
+            frames.append(frame)
+            if terminated or truncated:
+                break
+        if len(frames) < self._warm_up:
+            raise UserError(
+                f"An episode of {environment.name} ended after {len(frames)} frames, before a warm-up of "
+                f"{self._warm_up}: give another seed, or start from a data set."
+            )
+        chosen = slice(len(frames) - self._warm_up, None)
+        origin = {"environment": environment.name, "seed": seed, "start": len(frames) - self._warm_up}
+        return Start(np.stack(frames[chosen]), np.array(actions[chosen], np.int64), origin)
+
+    def close(self) -> None:
+        self._environment.close()
+
+
+def stacked(starts: Sequence[Start]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Frames (B, τ, …) and actions (B, τ-1) of several starts."""
+    return np.stack([start.frames for start in starts]), np.stack([start.actions for start in starts])
