@@ -50,6 +50,13 @@ class SegmentReader:
         """(H, W) where frames are palette indices, (H, W, 3) where they are colours."""
         return self._parts[0].frames.shape[1:]
 
+    def actions(self, episode: int, stop: int | None = None) -> NDArray[np.int64]:
+        """The actions of an episode, or its first `stop` ones. They are in memory: no frame is read for them."""
+        transitions = int(self._lengths[episode]) - 1
+        first = int(self._first_row[episode])
+        count = transitions if stop is None else min(stop, transitions)
+        return self._columns["action"][first : first + count].astype(np.int64)
+
     def read(self, segment: SegmentId) -> Segment:
         """One segment."""
         one = self.read_batch([segment])
