@@ -98,7 +98,7 @@ def _stage(options: Play) -> Stage:
 
 def _serve(options: Play) -> None:
     try:
-        from framedream.use.play.server import listen, make_app, make_door, serve
+        from framedream.use.play.server import listen, make_app, make_door, make_server
     except ImportError as error:
         raise UserError("Playing in a web page needs: pip install 'framedream[play]'.") from error
     door = make_door(options.host, to_network=options.open_to_network, sessions=options.sessions)
@@ -113,7 +113,7 @@ def _serve(options: Play) -> None:
         f"{stage.rate} frames per second to begin with, at most {int(1 / stage.step_seconds)}."
     )
     print(f"Play at http://{address}:{listening.getsockname()[1]}/{query} (Ctrl-C ends it).", flush=True)
-    serve(make_app(stage, door, os.cpu_count() or 1), listening)
+    make_server(make_app(stage, door, os.cpu_count() or 1)).run(sockets=[listening])
 
 
 def _play_script(options: Play, stage: Stage) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
@@ -114,6 +115,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # from now on who comes waits, rather than being turned away
     except (OSError, OverflowError) as error:
         listening.close()
         reason = getattr(error, "strerror", None) or str(error)
@@ -121,22 +123,21 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(app: Starlette, listening: socket.socket) -> None:
-    """Until Ctrl-C."""
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        ws="websockets-sansio",
-        ws_max_size=LARGEST_MESSAGE,
-        ws_per_message_deflate=False,  # deflating costs more than a frame's time
-        limit_concurrency=128,
-        timeout_graceful_shutdown=2,
+def make_server(app: Starlette) -> uvicorn.Server:
+    """What serves the application on a socket: `run(sockets=[listening])`, until Ctrl-C."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="websockets-sansio",
+            ws_max_size=LARGEST_MESSAGE,
+            ws_per_message_deflate=False,  # deflating costs more than a frame's time
+            limit_concurrency=128,
+            timeout_graceful_shutdown=2,
+        )
     )
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def make_door(host: str, *, to_network: bool, sessions: int) -> Door:

@@ -23,6 +23,7 @@ from framedream.use.play.stage import Stage
 IDLE_SECONDS = 600.0
 SLOWEST_SEND = 10.0
 """Seconds after which a page that takes no more bytes is given up."""
+SLOWEST_FAREWELL = 1.0
 MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 120.0, 240.0
 MOST_PROBLEMS = 20
 """Senseless messages after which a connection is closed."""
@@ -64,8 +65,9 @@ class Session:
             for task in done:
                 task.result()
         except Closed as closed:
-            with contextlib.suppress(RuntimeError, WebSocketDisconnect):
-                await self._socket.close(closed.code, closed.reason)
+            with contextlib.suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
+                # Who takes no frames takes no farewell either.
+                await asyncio.wait_for(self._socket.close(closed.code, closed.reason), SLOWEST_FAREWELL)
         except WebSocketDisconnect:
             pass
         finally:
@@ -105,14 +107,13 @@ class Session:
         await self._show(game, await self._in_pool(game.seen))
         due = time.monotonic()
         while True:
-            stepping = not self._paused
-            while not self._wishes.empty() or not stepping:
+            one_step = False
+            while not self._wishes.empty() or (self._paused and not one_step):
                 wish = await self._wishes.get()
                 if wish.do == "step":
-                    stepping = self._paused = True
+                    one_step = self._paused = True
                 else:
                     await self._fulfil(game, wish)
-                    stepping = stepping or not self._paused
             await asyncio.sleep(due - time.monotonic())
             began = time.monotonic()
             try:
@@ -148,6 +149,7 @@ class Session:
         match wish.do:
             case "pause":
                 self._paused = wish.on
+                await self._show(game, await self._in_pool(game.seen))  # so that the page knows
             case "rate":
                 self._rate = wish.number
             case "save":
@@ -163,6 +165,7 @@ class Session:
                 await self._say({"kind": "session", "session": game.session()})
             case "policy":
                 await self._in_pool(game.let_play, wish.text)
+                await self._show(game, await self._in_pool(game.seen))
             case "record":
                 await self._record(game, wish.on)
             case "restart":
