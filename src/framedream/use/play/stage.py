@@ -102,7 +102,7 @@ def set_stage(
         meanings=tuple(configuration.action_meanings),
         title=str(configuration.environment["name"]),
         fingerprint=_fingerprint(checkpoint.folder),
-        step_seconds=_choose_threads(dreamer, starts),
+        step_seconds=choose_threads(dreamer, starts),
     )
 
 
@@ -129,7 +129,7 @@ def _fingerprint(folder: Path) -> str:
     return hashlib.sha256((folder / FILE_LIST).read_bytes()).hexdigest()
 
 
-def _choose_threads(dreamer: Dreamer, starts: Starts) -> float:
+def choose_threads(dreamer: Dreamer, starts: Starts) -> float:
     """Measure a step with one thread and with all; keep whichever is faster, one where it makes little difference.
 
     A small simulator gains nothing from more threads, and several games at once then share the cores better.
