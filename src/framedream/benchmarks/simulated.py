@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -13,19 +12,16 @@ import numpy as np
 import torch
 
 from framedream.benchmarks.machine import OtherPrograms, describe_machine
+from framedream.benchmarks.noise import NoiseStarts, random_simulator
 from framedream.checkpoint.checkpoint import open_checkpoint
 from framedream.errors import UserError
-from framedream.model.codec_spec import codec_for
-from framedream.model.simulator import Simulator, SimulatorSpec
-from framedream.model.statistics import FrameStatistics
+from framedream.model.simulator import Simulator
 from framedream.use.opening import chosen_device
 from framedream.use.simulated_vector import SimulatedVectorEnv
-from framedream.use.starts import Start
 
 SIZE, ACTIONS, FILTERS = 64, 6, 0.25
 """Of the random simulators: the demo's."""
 VARIANTS = ("h-iz2816-2conv-a", "pi-h-iz2816-zero")
-WARM_UP = 10
 JUMP = 15
 """Actions of one jump: T of the paper's predictions."""
 REPETITIONS = 5
@@ -71,33 +67,12 @@ def _simulators(run: Path | None, device: torch.device) -> Iterator[tuple[str, S
         yield str(run), open_checkpoint(run).simulator(device)
         return
     for variant in VARIANTS:
-        torch.manual_seed(0)
-        spec = SimulatorSpec.named(variant, codec_for(SIZE, SIZE).scaled(FILTERS), ACTIONS, "signal-preserving")
-        transition = spec.transition
-        if transition.fused != "encoding":
-            transition = replace(transition, fused=spec.codec.encoding_size)
-        simulator = Simulator(replace(spec, transition=transition), FrameStatistics(torch.zeros(3, 1, 1), None))
-        yield f"{variant}, random weights", simulator.to(device).eval()
-
-
-class _Noise:
-    """Starts of random frames: speed does not depend on what is seen."""
-
-    def __init__(self, height: int, width: int, actions: int) -> None:
-        generator = np.random.default_rng(0)
-        frames = generator.integers(256, size=(WARM_UP, height, width, 3), dtype=np.uint8)
-        self._start = Start(frames, generator.integers(actions, size=WARM_UP - 1), {})
-
-    def draw(self, generator: np.random.Generator) -> Start:
-        return self._start
-
-    def close(self) -> None:
-        pass
+        yield f"{variant}, random weights", random_simulator(variant, SIZE, SIZE, FILTERS, ACTIONS).to(device)
 
 
 def _measure(simulator: Simulator, batch: int, seconds: float) -> dict[str, float]:
     codec, actions = simulator.spec.codec, simulator.spec.actions
-    starts = _Noise(codec.height, codec.width, actions)
+    starts = NoiseStarts(codec.height, codec.width)
     dreams = SimulatedVectorEnv(simulator, batch, data=starts, time_limit=0)
     dreams.reset(seed=0)
     chosen = np.random.default_rng(0).integers(actions, size=(batch, JUMP))

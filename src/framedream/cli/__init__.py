@@ -33,6 +33,7 @@ COMMANDS = {
     "train": Command("train", "train a simulator"),
     "evaluate": Command("evaluate", "measure open-loop error at every step to a horizon, with baselines"),
     "report": Command("report", "write one self-contained HTML page about one or several runs"),
+    "play": Command("play", "play inside a simulator in a web page, beside the real environment"),
     "variants": Command("variants", "list the state transitions, their sizes and equations"),
     "schemes": Command("schemes", "list the training schemes"),
     "presets": Command("presets", "list the ready-made training runs"),

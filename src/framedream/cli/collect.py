@@ -123,7 +123,8 @@ def summary(recorded: Recorded, folder: Path, workers: int) -> str:
         for split, name in (("train", "training"), ("test", "test"))
         if manifest.episodes_of(split)
     )
-    size = f"{size_in_words(stored)}, {stored / max(1, frames):,.1f} bytes a frame"
+    each = stored / max(1, frames)
+    size = f"{size_in_words(stored)}, {each:,.{0 if each >= 10 else 1}f} bytes a frame"
     if not new:
         return f"{folder} is already complete: {has}; {size}."
     speed = f"{new / recorded.seconds:,.0f} frames/s with {workers} workers"

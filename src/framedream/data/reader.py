@@ -58,6 +58,13 @@ class SegmentReader:
         """The `reward`, `termination`, … of every transition of the split, in the order of its parts."""
         return self._columns[column][self._columns["action"] >= 0]
 
+    def actions(self, episode: int, stop: int | None = None) -> NDArray[np.int64]:
+        """The actions of an episode, or its first `stop` ones. They are in memory: no frame is read for them."""
+        transitions = int(self._lengths[episode]) - 1
+        first = int(self._first_row[episode])
+        count = transitions if stop is None else min(stop, transitions)
+        return self._columns["action"][first : first + count].astype(np.int64)
+
     def read(self, segment: SegmentId) -> Segment:
         """One segment."""
         one = self.read_batch([segment])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -32,6 +33,10 @@ class Start:
     """(τ-1,)"""
     origin: dict[str, Any]
     """Where it comes from, in JSON values, so that it can be found again."""
+    seed: int
+    """What the real environment was reset with, …"""
+    way: NDArray[np.int64]
+    """… and all actions from its reset to x_τ: the real environment can be brought to the same place."""
 
 
 class Starts(Protocol):
@@ -65,7 +70,8 @@ class RecordedStarts:
             raise UserError(f"No warm-up of {length} frames fits at frame {start} of episode {episode}.")
         segment = self._reader.read(SegmentId(episode, start, length))
         origin = {"data": self._data.identity, "split": self._split.name, "episode": episode, "start": start}
-        return Start(segment.frames, segment.actions[:-1], origin)
+        seed, way = int(self._split.episodes.seed[episode]), self._reader.actions(episode, start + length - 1)
+        return Start(segment.frames, segment.actions[:-1], origin, seed, way)
 
     def close(self) -> None:
         self._reader.close()
@@ -84,8 +90,16 @@ class LiveStarts:
 
     def __init__(self, environment: FrameEnvironment, policy: Policy, warm_up: int) -> None:
         self._environment, self._policy, self._warm_up = environment, policy, warm_up
+        self._one_at_a_time = threading.Lock()
 
     def draw(self, generator: np.random.Generator) -> Start:
+        with self._one_at_a_time:
+            return self._play(generator)
+
+    def close(self) -> None:
+        self._environment.close()
+
+    def _play(self, generator: np.random.Generator) -> Start:
         seed = int(generator.integers(2**31))
         way_in = int(generator.integers(LONGEST_WAY_IN + 1))
         environment, policy = self._environment, self._policy
@@ -103,12 +117,10 @@ class LiveStarts:
                 f"An episode of {environment.name} ended after {len(frames)} frames, before a warm-up of "
                 f"{self._warm_up}: give another seed, or start from a data set."
             )
-        chosen = slice(len(frames) - self._warm_up, None)
-        origin = {"environment": environment.name, "seed": seed, "start": len(frames) - self._warm_up}
-        return Start(np.stack(frames[chosen]), np.array(actions[chosen], np.int64), origin)
-
-    def close(self) -> None:
-        self._environment.close()
+        first = len(frames) - self._warm_up
+        way = np.array(actions, np.int64)
+        origin = {"environment": environment.name, "seed": seed, "start": first}
+        return Start(np.stack(frames[first:]), way[first:], origin, seed, way)
 
 
 def stacked(starts: Sequence[Start]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
