@@ -1,0 +1,1 @@
+"""What trained simulators are good for."""

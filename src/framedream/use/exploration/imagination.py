@@ -1,0 +1,104 @@
+"""What would be seen after actions that nobody has taken: asked of a simulator, or of the real environment.
+
+An explorer knows only the calls of `Imagination`. Whose imagination it is, and what its states are, it does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from framedream.envs.frame_environment import Frame
+from framedream.envs.maze.dynamics import States
+from framedream.envs.maze.vector import MazeVector
+from framedream.evaluation.frames import as_floats
+from framedream.model.simulator import Simulator, State
+
+Actions = NDArray[np.int64]
+
+
+class Imagination(Protocol):
+    """Imagines for E agents at once. Frames given are bytes; frames imagined are numbers 0…1, colour first.
+
+    `places` are the agents' true places in their mazes. A simulator makes no use of them.
+    """
+
+    device: torch.device
+    """Where imagined frames are."""
+
+    def begin(self, frames: Frame, places: States) -> Any:
+        """The state of agents whose first frames (E,H,W,3) these are."""
+
+    def follow(self, state: Any, actions: Actions, frames: Frame, places: States) -> Any:
+        """The state after `actions` (E,k) were really taken; `frames` (E,k,H,W,3) followed them."""
+
+    def imagine(self, state: Any, sequences: Actions) -> Tensor:
+        """The last frame of each sequence of actions (E,N,d): (E,N,3,H,W)."""
+
+
+@dataclass(frozen=True)
+class SimulatorImagination:
+    """A trained simulator, which knows what it has been shown.
+
+    `jump` decodes only what it must: nothing on the way where the simulator is prediction-independent.
+    """
+
+    simulator: Simulator
+
+    @property
+    def device(self) -> torch.device:
+        return self.simulator.background.device
+
+    def begin(self, frames: Frame, places: States) -> State:
+        return self.simulator.initial_state(len(frames)).seen(self._normalise(frames))
+
+    def follow(self, state: State, actions: Actions, frames: Frame, places: States) -> State:
+        assert state.frame is not None
+        # Transitions read the frames that actions were taken at: the last one is left for what comes next.
+        seen = self._normalise(frames)
+        read = torch.cat([state.frame[:, None], seen[:, :-1]], dim=1)
+        return self.simulator.observe(state, read, self._actions(actions))[-1].seen(seen[:, -1])
+
+    def imagine(self, state: State, sequences: Actions) -> Tensor:
+        agents, count, _ = sequences.shape
+        assert state.frame is not None
+        copies = State(
+            *(part.repeat_interleave(count, 0) for part in (state.hidden, state.cell, state.action, state.frame))
+        )
+        final = self.simulator.jump(copies, self._actions(sequences).flatten(0, 1))
+        frames = self.simulator.decode(final) + self.simulator.background
+        return frames.unflatten(0, (agents, count))
+
+    def _normalise(self, frames: Frame) -> Tensor:
+        return self.simulator.normalise(torch.from_numpy(frames))
+
+    def _actions(self, actions: Actions) -> Tensor:
+        return torch.from_numpy(actions).to(self.device)
+
+
+@dataclass(frozen=True)
+class EnvironmentImagination:
+    """The real environment as its own simulator, exact: agent n of the mazes is in layout `which[n]`."""
+
+    mazes: MazeVector
+    which: NDArray[np.int64]
+    device: torch.device = torch.device("cpu")
+
+    def begin(self, frames: Frame, places: States) -> States:
+        return places
+
+    def follow(self, state: States, actions: Actions, frames: Frame, places: States) -> States:
+        return places
+
+    def imagine(self, state: States, sequences: Actions) -> Tensor:
+        agents, count, length = sequences.shape
+        states, which = np.repeat(state, count, 0), np.repeat(self.which, count)
+        for actions in sequences.reshape(agents * count, length).T:
+            states = self.mazes.step(states, actions, which)
+        frames = as_floats(torch.from_numpy(self.mazes.frames(states, which)).to(self.device))
+        return frames.unflatten(0, (agents, count))
