@@ -33,6 +33,7 @@ COMMANDS = {
     "train": Command("train", "train a simulator"),
     "evaluate": Command("evaluate", "measure open-loop error at every step to a horizon, with baselines"),
     "report": Command("report", "write one self-contained HTML page about one or several runs"),
+    "explore": Command("explore", "explore mazes with a trained simulator, against walking at random"),
     "variants": Command("variants", "list the state transitions, their sizes and equations"),
     "schemes": Command("schemes", "list the training schemes"),
     "presets": Command("presets", "list the ready-made training runs"),

@@ -166,8 +166,8 @@ def distance(frames: Tensor, others: Tensor) -> Tensor:
     The constant changes no choice and makes frames of all sizes comparable. The exact way of computing it matters:
     the one by matrix products rounds so much that equal frames differ.
     """
-    root = frames.shape[-1] ** 0.5
-    return torch.cdist(frames, others, compute_mode="donot_use_mm_for_euclid_dist") / root
+    apart: Tensor = torch.cdist(frames, others, compute_mode="donot_use_mm_for_euclid_dist")
+    return apart / frames.shape[-1] ** 0.5
 
 
 def as_vectors(frames: Frame, device: torch.device) -> Tensor:

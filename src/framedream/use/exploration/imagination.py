@@ -5,7 +5,7 @@ An explorer knows only the calls of `Imagination`. Whose imagination it is, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,8 +28,9 @@ class Imagination(Protocol):
     `places` are the agents' true places in their mazes. A simulator makes no use of them.
     """
 
-    device: torch.device
-    """Where imagined frames are."""
+    @property
+    def device(self) -> torch.device:
+        """Where imagined frames are."""
 
     def begin(self, frames: Frame, places: States) -> Any:
         """The state of agents whose first frames (E,H,W,3) these are."""
@@ -72,7 +73,7 @@ class SimulatorImagination:
         )
         final = self.simulator.jump(copies, self._actions(sequences).flatten(0, 1))
         frames = self.simulator.decode(final) + self.simulator.background
-        return frames.unflatten(0, (agents, count))
+        return frames.reshape(agents, count, *frames.shape[1:])
 
     def _normalise(self, frames: Frame) -> Tensor:
         return self.simulator.normalise(torch.from_numpy(frames))
@@ -87,7 +88,7 @@ class EnvironmentImagination:
 
     mazes: MazeVector
     which: NDArray[np.int64]
-    device: torch.device = torch.device("cpu")
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
     def begin(self, frames: Frame, places: States) -> States:
         return places
@@ -101,4 +102,4 @@ class EnvironmentImagination:
         for actions in sequences.reshape(agents * count, length).T:
             states = self.mazes.step(states, actions, which)
         frames = as_floats(torch.from_numpy(self.mazes.frames(states, which)).to(self.device))
-        return frames.unflatten(0, (agents, count))
+        return frames.reshape(agents, count, *frames.shape[1:])
