@@ -167,7 +167,7 @@ def distance(frames: Tensor, others: Tensor) -> Tensor:
     the one by matrix products rounds so much that equal frames differ.
     """
     apart: Tensor = torch.cdist(frames, others, compute_mode="donot_use_mm_for_euclid_dist")
-    return apart / frames.shape[-1] ** 0.5
+    return apart.div(frames.shape[-1] ** 0.5)
 
 
 def as_vectors(frames: Frame, device: torch.device) -> Tensor:

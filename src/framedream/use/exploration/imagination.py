@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from framedream.envs.frame_environment import Frame
-from framedream.envs.maze.dynamics import States
+from framedream.envs.maze.dynamics import ACTIONS, States
 from framedream.envs.maze.vector import MazeVector
 from framedream.evaluation.frames import as_floats
 from framedream.model.simulator import Simulator, State
@@ -46,7 +46,8 @@ class Imagination(Protocol):
 class SimulatorImagination:
     """A trained simulator, which knows what it has been shown.
 
-    `jump` decodes only what it must: nothing on the way where the simulator is prediction-independent.
+    Sequences that begin alike are imagined together until they part. Frames on the way are decoded only where the next
+    transition reads them: never by prediction-independent simulators.
     """
 
     simulator: Simulator
@@ -63,23 +64,29 @@ class SimulatorImagination:
         # Transitions read the frames that actions were taken at: the last one is left for what comes next.
         seen = self._normalise(frames)
         read = torch.cat([state.frame[:, None], seen[:, :-1]], dim=1)
-        return self.simulator.observe(state, read, self._actions(actions))[-1].seen(seen[:, -1])
+        taken = torch.from_numpy(actions).to(self.device)
+        return self.simulator.observe(state, read, taken)[-1].seen(seen[:, -1])
 
     def imagine(self, state: State, sequences: Actions) -> Tensor:
         agents, count, _ = sequences.shape
-        assert state.frame is not None
-        copies = State(
-            *(part.repeat_interleave(count, 0) for part in (state.hidden, state.cell, state.action, state.frame))
-        )
-        final = self.simulator.jump(copies, self._actions(sequences).flatten(0, 1))
-        frames = self.simulator.decode(final) + self.simulator.background
-        return frames.reshape(agents, count, *frames.shape[1:])
+        steps = torch.from_numpy(sequences).flatten(0, 1).unbind(1)
+        # Which of the states below each sequence has come to, at first that of its agent.
+        reached = torch.arange(agents).repeat_interleave(count)
+        for actions in steps:
+            ways, reached = torch.unique(reached * len(ACTIONS) + actions, return_inverse=True)
+            ways = ways.to(self.device)
+            state = self.simulator.advance(_chosen(state, ways // len(ACTIONS)), ways % len(ACTIONS))
+        frames = self.simulator.decode(state) + self.simulator.background
+        return frames[reached.to(self.device)].reshape(agents, count, *frames.shape[1:])
 
     def _normalise(self, frames: Frame) -> Tensor:
         return self.simulator.normalise(torch.from_numpy(frames))
 
-    def _actions(self, actions: Actions) -> Tensor:
-        return torch.from_numpy(actions).to(self.device)
+
+def _chosen(state: State, rows: Tensor) -> State:
+    """Some rows of a batch of states, perhaps several times."""
+    frame = None if state.frame is None else state.frame[rows]
+    return State(state.hidden[rows], state.cell[rows], state.action[rows], frame)
 
 
 @dataclass(frozen=True)
