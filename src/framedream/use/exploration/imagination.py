@@ -76,7 +76,7 @@ class SimulatorImagination:
             ways, reached = torch.unique(reached * len(ACTIONS) + actions, return_inverse=True)
             ways = ways.to(self.device)
             state = self.simulator.advance(_chosen(state, ways // len(ACTIONS)), ways % len(ACTIONS))
-        frames = self.simulator.decode(state) + self.simulator.background
+        frames = (self.simulator.decode(state) + self.simulator.background).float()
         return frames[reached.to(self.device)].reshape(agents, count, *frames.shape[1:])
 
     def _normalise(self, frames: Frame) -> Tensor:
