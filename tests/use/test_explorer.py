@@ -196,7 +196,9 @@ def test_sequences_are_uniform_by_default_and_repeat_with_dithering() -> None:
         return draw_sequences([np.random.default_rng(3)], Method(20_000, 6, 1, dithering))[0]
 
     uniform = drawn(1.0)
-    np.testing.assert_allclose(np.stack([(uniform == action).mean(0) for action in range(len(ACTIONS))]), 0.2, atol=0.02)
+    np.testing.assert_allclose(
+        np.stack([(uniform == action).mean(0) for action in range(len(ACTIONS))]), 0.2, atol=0.02
+    )
     pairs = np.bincount(uniform[:, 2] * 5 + uniform[:, 3], minlength=25) / len(uniform)
     np.testing.assert_allclose(pairs, 1 / 25, atol=0.01)
     repeated = drawn(0.7)

@@ -86,8 +86,9 @@ def main(arguments: list[str]) -> None:
 
     method = Method(options.sequences, options.length, options.memory, options.dithering)
     settings = Settings(options.mazes, options.walks, options.steps, options.seed)
-    settings.refuse(method)
     sweep = _read_sweep(options.sweep)
+    for length in (method.length, *sweep.get("length", [])):
+        settings.refuse_length(length)
     checkpoint = _open(options)
     folder = options.out or (None if checkpoint is None else exploration_folder(checkpoint.folder))
     if folder is not None:

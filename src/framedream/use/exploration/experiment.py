@@ -44,11 +44,11 @@ class Settings:
         if self.seed < 0:
             raise UserError(f"--seed must be 0 or more, not {self.seed}.")
 
-    def refuse(self, method: Method) -> None:
+    def refuse_length(self, length: int) -> None:
         """Refuse sequences that are longer than the walk."""
-        if method.length > self.steps:
+        if length > self.steps:
             raise UserError(
-                f"Sequences of {method.length} actions do not fit into {self.steps} steps: "
+                f"Sequences of {length} actions do not fit into {self.steps} steps: "
                 "make --length smaller or --steps larger."
             )
 
@@ -76,7 +76,7 @@ class Experiment:
 
     def explore(self, name: str, imagination: Imagination, method: Method, progress: Progress) -> Explored:
         """The walks of the explorer that plans with `imagination`."""
-        self.settings.refuse(method)
+        self.settings.refuse_length(method.length)
         steps = self.settings.steps
         probing = Probing(self.world, imagination, method, steps)
         progress(name, steps, 0)
@@ -89,11 +89,9 @@ class Experiment:
         self, imagination: Imagination, method: Method, values: Mapping[str, Sequence[int]], progress: Progress
     ) -> tuple[SweepPoint, ...]:
         """Change one number of the method at a time; those not named keep their value."""
-        methods = [(name, value, replace(method, **{name: value})) for name, row in values.items() for value in row]
-        for *_, changed in methods:
-            self.settings.refuse(changed)
         points = []
-        for name, value, changed in methods:
+        for name, value in ((name, value) for name, row in values.items() for value in row):
+            changed = replace(method, **{name: value})
             explorer = self.explore(f"{name} {value}", imagination, changed, progress).explorer
             assert explorer.planning is not None
             area, ratio = Estimate.last(explorer.area), Estimate.last(explorer.ratio)
