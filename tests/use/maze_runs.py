@@ -25,11 +25,8 @@ def small_mazes() -> MazeEnvironment:
 
 def small_simulator(variant: str, size: tuple[int, int] = (16, 16)) -> Simulator:
     spec = SimulatorSpec.named(variant, codec_for(*size).scaled(0.1), len(ACTIONS), initialisation="signal-preserving")
-    narrow = {
-        field: width
-        for field, width in (("hidden", 24), ("fused", 32))
-        if getattr(spec.transition, field) != "encoding"
-    }
+    sizes = {"hidden": 24, "fused": 32}
+    narrow = {field: size for field, size in sizes.items() if getattr(spec.transition, field) != "encoding"}
     torch.manual_seed(1)
     spec = replace(spec, transition=replace(spec.transition, **narrow))
     return Simulator(spec, FrameStatistics(torch.full((3, 1, 1), 0.4), None)).eval()

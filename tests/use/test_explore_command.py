@@ -96,7 +96,7 @@ def test_explorers_are_drawn_side_by_side(explored: Path) -> None:
 
 
 def test_the_same_question_has_the_same_answer(run: Path, explored: Path, tmp_path: Path) -> None:
-    explore(run, *SHORT, "--memory", "3", "--no-upper-bound", "--device", "cpu", "--out", tmp_path / "again")
+    explore(run, *SHORT, "--memory", "3", "--skip-environment", "--device", "cpu", "--out", tmp_path / "again")
     first, again = (np.load(folder / "walks.npz") for folder in (explored, tmp_path / "again"))
     assert sorted(again) == ["maze", "random_actions", "random_places", "simulator_actions", "simulator_places"]
     for name in again:
@@ -138,14 +138,14 @@ def test_the_real_environment_needs_no_run(capsys: pytest.CaptureFixture[str], t
 
 def test_one_maze_has_no_interval(tmp_path: Path) -> None:
     run = write_maze_run(tmp_path / "run")
-    explore(run, "--mazes", "1", "--walks", "1", "--steps", "6", "--sequences", "2", "--no-upper-bound")
+    explore(run, "--mazes", "1", "--walks", "1", "--steps", "6", "--sequences", "2", "--skip-environment")
     exploration = read_exploration(run / "exploration" / "step-1")
     assert exploration is not None and exploration.explorers[1].ratio.low[-1] is None
 
 
 def test_nothing_is_overwritten_without_a_word(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run = write_maze_run(tmp_path / "run", "pi-h")
-    words = (run, "--mazes", "1", "--steps", "6", "--sequences", "2", "--no-upper-bound")
+    words = (run, "--mazes", "1", "--steps", "6", "--sequences", "2", "--skip-environment")
     explore(*words)
     results = run / "exploration" / "step-1" / "results.json"
     before = results.read_bytes()
@@ -165,7 +165,7 @@ def test_stopped_halfway_it_leaves_what_was_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run = write_maze_run(tmp_path / "run")
-    explore(run, "--mazes", "1", "--steps", "6", "--sequences", "2", "--no-upper-bound")
+    explore(run, "--mazes", "1", "--steps", "6", "--sequences", "2", "--skip-environment")
     results = run / "exploration" / "step-1" / "results.json"
     before, drawn, real = results.read_bytes(), [], MazeVector.frames
 

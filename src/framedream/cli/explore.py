@@ -56,7 +56,7 @@ class Explore:
     """Steps of each walk."""
     sweep: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=N,N … …")] = ()
     """Walk again with other values of `sequences`, `length` or `memory`, one changed at a time: length=3,6,30 …"""
-    no_upper_bound: bool = False
+    skip_environment: bool = False
     """Leave out the explorer with the real environment."""
     options: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE …")] = ()
     """Options of the environment where there is no RUN; with one, they are those of its data."""
@@ -200,7 +200,7 @@ def _explore(
     with torch.inference_mode():
         if checkpoint is not None and options.simulator == "run":
             imaginations[SIMULATOR] = SimulatorImagination(checkpoint.simulator(_device(options.device)))
-        if options.simulator == "environment" or not options.no_upper_bound:
+        if options.simulator == "environment" or not options.skip_environment:
             imaginations[ENVIRONMENT] = EnvironmentImagination(world.mazes, world.which)
         explored += [experiment.explore(name, one, method, progress) for name, one in imaginations.items()]
         points = experiment.sweep(next(iter(imaginations.values())), method, sweep, progress)

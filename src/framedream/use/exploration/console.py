@@ -32,14 +32,14 @@ def show(exploration: Exploration) -> None:
 
 
 def _areas(exploration: Exploration) -> Table:
-    table = _table("Area visited", "explorer", "cells", "68%", "of free", "ratio", "68%", "walked", "turning")
+    table = _table("Area visited", "explorer", "cells", "68%", "free", "ratio", "68%", "walked", "turns")
     for explorer in exploration.explorers:
         ratio = Estimate.last(explorer.ratio)
         table.add_row(
             explorer.name,
-            *_estimate(Estimate.last(explorer.area)),
+            *_estimate(Estimate.last(explorer.area), 1),
             f"{explorer.free_share:.1%}",
-            *(("", "") if explorer.name == RANDOM else _estimate(ratio)),
+            *(("", "") if explorer.name == RANDOM else _estimate(ratio, 2)),
             f"{explorer.path:.1f}",
             f"{explorer.turning:.0%}",
         )
@@ -62,30 +62,29 @@ def _outlooks(exploration: Exploration) -> Table:
 
 def _sweep(exploration: Exploration) -> Table:
     table = _table(
-        "One number of the method changed at a time",
-        *("", "cells", "68%", "ratio", "68%", "least\nnovelty", "greatest\nnovelty", "surprise", "turning"),
+        "One number of the method changed at a time", *("", "cells", "68%", "ratio", "68%", "novelty", "surprise")
     )
     for point in exploration.sweep:
         planning = point.planning
-        numbers = (planning.least, planning.greatest, planning.surprise)
         table.add_row(
             f"{point.option} {point.value}",
-            *_estimate(point.area),
-            *_estimate(point.ratio),
-            *(f"{number:.3f}" for number in numbers),
-            f"{point.turning:.0%}",
+            *_estimate(point.area, 1),
+            *_estimate(point.ratio, 2),
+            f"{planning.least:.2f}–{planning.greatest:.2f}",
+            f"{planning.surprise:.3f}",
         )
     return table
 
 
 def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column(first, no_wrap=True)
     for column in columns:
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
-def _estimate(estimate: Estimate) -> tuple[str, str]:
+def _estimate(estimate: Estimate, digits: int) -> tuple[str, str]:
     """A number and its interval."""
-    interval = "–" if estimate.low is None else f"{estimate.low:.2f}–{estimate.high:.2f}"
-    return f"{estimate.mean:.2f}", interval
+    interval = "–" if estimate.low is None else f"{estimate.low:.{digits}f}–{estimate.high:.{digits}f}"
+    return f"{estimate.mean:.{digits}f}", interval
