@@ -64,7 +64,7 @@ def test_everything_is_written(explored: Path) -> None:
     assert exploration.settings["environment"]["maze_size"] == SMALL["maze_size"]
     random, simulator, environment = exploration.explorers
     assert random.planning is None and simulator.planning is not None and environment.planning is not None
-    assert simulator.planning.method == {"sequences": 6, "length": 4, "memory": 3, "dithering": 1.0}
+    assert exploration.method == {"sequences": 6, "length": 4, "memory": 3, "dithering": 1.0}
     assert environment.planning.surprise == 0 < simulator.planning.surprise
     assert [outlook.depth for outlook in simulator.planning.outlooks] == [6, 30]
 

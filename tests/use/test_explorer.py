@@ -75,8 +75,7 @@ def world(mazes: int = 2, walks: int = 2) -> World:
 
 def walked(there: World, imagination: Imagination, method: Method, steps: int) -> tuple[Walks, list[Plan]]:
     plans: list[Plan] = []
-    with torch.inference_mode():
-        walks = walk_to_the_unfamiliar(there, imagination, method, steps, look=plans.append)
+    walks = walk_to_the_unfamiliar(there, imagination, method, steps, look=plans.append)
     return walks, plans
 
 
@@ -138,8 +137,7 @@ def test_the_real_environment_is_never_surprised() -> None:
     there = world()
     imagination = EnvironmentImagination(there.mazes, there.which)
     probing = Probing(there, imagination, Method(6, 5, 4), 32)
-    with torch.inference_mode():
-        walk_to_the_unfamiliar(there, imagination, Method(6, 5, 4), 32, look=probing)
+    walk_to_the_unfamiliar(there, imagination, Method(6, 5, 4), 32, look=probing)
     planning = probing.result()
     assert planning.surprise == 0
     for outlook in planning.outlooks:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -189,23 +189,21 @@ def _explore(
     progress: Progress,
 ) -> tuple[Exploration, list[Explored]]:
     """All explorers, the random one first, then the sweep with the first that plans."""
-    import torch
-
     from framedream.evaluation.exploration import ENVIRONMENT, SIMULATOR, Exploration
     from framedream.use.exploration.imagination import EnvironmentImagination, Imagination, SimulatorImagination
 
     world = experiment.world
     imaginations: dict[str, Imagination] = {}
     explored = [experiment.random]
-    with torch.inference_mode():
-        if checkpoint is not None and options.simulator == "run":
-            imaginations[SIMULATOR] = SimulatorImagination(checkpoint.simulator(_device(options.device)))
-        if options.simulator == "environment" or not options.skip_environment:
-            imaginations[ENVIRONMENT] = EnvironmentImagination(world.mazes, world.which)
-        explored += [experiment.explore(name, one, method, progress) for name, one in imaginations.items()]
-        points = experiment.sweep(next(iter(imaginations.values())), method, sweep, progress)
+    if checkpoint is not None and options.simulator == "run":
+        imaginations[SIMULATOR] = SimulatorImagination(checkpoint.simulator(_device(options.device)))
+    if options.simulator == "environment" or not options.skip_environment:
+        imaginations[ENVIRONMENT] = EnvironmentImagination(world.mazes, world.which)
+    explored += [experiment.explore(name, one, method, progress) for name, one in imaginations.items()]
+    points = experiment.sweep(next(iter(imaginations.values())), method, sweep, progress)
     exploration = Exploration(
         checkpoint=None if checkpoint is None else {"folder": str(checkpoint.folder), "name": checkpoint.folder.name},
+        method=asdict(method),
         settings=experiment.settings_as_json(),
         explorers=tuple(one.explorer for one in explored),
         sweep=points,

@@ -57,7 +57,6 @@ class Outlook:
 class Planning:
     """How an explorer planned."""
 
-    method: dict[str, Any]
     least: float
     """Over all plans, the mean least distance of an imagined last frame to its nearest memory."""
     greatest: float
@@ -127,6 +126,8 @@ class Exploration:
 
     checkpoint: dict[str, Any] | None
     """`folder` and `name`; None where only the real environment was asked."""
+    method: dict[str, Any]
+    """Sequences, their length, memory and dithering, of all explorers that plan; a sweep changes one at a time."""
     settings: dict[str, Any]
     """Mazes, walks in each, steps, seed, the environment's arguments, the seeds of the layouts."""
     explorers: tuple[Explorer, ...]
@@ -152,10 +153,6 @@ class Exploration:
     def planners(self) -> tuple[Explorer, ...]:
         """The explorers that plan."""
         return tuple(explorer for explorer in self.explorers if explorer.planning is not None)
-
-    def explorer(self, name: str) -> Explorer | None:
-        """The explorer of that name, where it walked."""
-        return next((explorer for explorer in self.explorers if explorer.name == name), None)
 
 
 def exploration_folder(checkpoint: Path) -> Path:

@@ -20,7 +20,7 @@ from framedream.evaluation.report.tables import NOTHING, Cell, Row, Table, short
 
 TITLES = {RANDOM: "random explorer", SIMULATOR: "with the simulator", ENVIRONMENT: "with the real environment"}
 """How explorers are called in figures and tables."""
-PAPER_COLOURS = {RANDOM: "#6b7079", SIMULATOR: "#2457d6", ENVIRONMENT: "#0f7b6c"}
+PICTURE_COLOURS = {RANDOM: "#6b7079", SIMULATOR: "#2457d6", ENVIRONMENT: "#0f7b6c"}
 
 
 def exploration_figure(name: str, exploration: Exploration, run: int) -> str:
@@ -57,12 +57,12 @@ def area_picture(exploration: Exploration) -> bytes:
     """The same figure as a PNG."""
     figure = Figure(figsize=(9.8, 3.2), layout="constrained", dpi=150)
     panels = list(figure.subplots(1, 2))
-    draw_area(panels, exploration, PAPER_COLOURS)
+    draw_area(panels, exploration, PICTURE_COLOURS)
     for panel in panels:
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(axis="y", color="#e3e3df", linewidth=0.6)
     names = [explorer.name for explorer in exploration.explorers]
-    lines = [panels[0].plot([], [], color=PAPER_COLOURS[name])[0] for name in names]
+    lines = [panels[0].plot([], [], color=PICTURE_COLOURS[name])[0] for name in names]
     panels[0].legend(lines, [TITLES[name] for name in names], frameon=False, loc="upper left")
     file = io.BytesIO()
     figure.savefig(file, format="png")

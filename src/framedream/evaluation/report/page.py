@@ -137,7 +137,7 @@ def _describe_exploration(run: Run, explored: Exploration, name: str) -> dict[st
         "name": run.name,
         "number": run.number,
         "settings": explored.settings,
-        "planning": explored.planners[0].planning,
+        "method": explored.method,
         "explorers": [(explorer.name, exploration.TITLES[explorer.name]) for explorer in explored.explorers],
         "figure": exploration.exploration_figure(name, explored, run.number),
         "paths": embedded(run.paths.read_bytes(), "image/png") if run.paths.exists() else None,

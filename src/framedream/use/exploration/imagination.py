@@ -56,9 +56,11 @@ class SimulatorImagination:
     def device(self) -> torch.device:
         return self.simulator.background.device
 
+    @torch.inference_mode()
     def begin(self, frames: Frame, places: States) -> State:
         return self.simulator.initial_state(len(frames)).seen(self._normalise(frames))
 
+    @torch.inference_mode()
     def follow(self, state: State, actions: Actions, frames: Frame, places: States) -> State:
         assert state.frame is not None
         # Transitions read the frames that actions were taken at: the last one is left for what comes next.
@@ -67,6 +69,7 @@ class SimulatorImagination:
         taken = torch.from_numpy(actions).to(self.device)
         return self.simulator.observe(state, read, taken)[-1].seen(seen[:, -1])
 
+    @torch.inference_mode()
     def imagine(self, state: State, sequences: Actions) -> Tensor:
         agents, count, _ = sequences.shape
         steps = torch.from_numpy(sequences).flatten(0, 1).unbind(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -48,7 +48,6 @@ class Probing:
         """Means over all plans and all probes."""
         least, greatest, surprise, seconds = np.mean(self._plans, axis=0).tolist()
         return Planning(
-            method=asdict(self.method),
             least=least,
             greatest=greatest,
             surprise=surprise,
