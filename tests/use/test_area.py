@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from maze_runs import small_mazes
 
-from framedream.use.exploration.area import cells_visited
+from framedream.use.exploration.area import cells_visited, share_at_walls
+from framedream.use.exploration.world import make_world
 
 
 def counts(*points: tuple[float, float]) -> list[int]:
@@ -34,3 +36,11 @@ def test_many_walks_are_counted_like_sets(seed: int) -> None:
         [len({(int(x), int(y)) for x, y in walk[: step + 1, :2].tolist()}) for step in range(80)] for walk in places
     ]
     np.testing.assert_array_equal(cells_visited(places), expected)
+
+
+def test_walls_are_touched_by_the_rim() -> None:
+    """In the middle of cells, then pressed against the outer wall."""
+    world = make_world(small_mazes(), 1, 1, seed=0)
+    row, column = np.argwhere(world.mazes.layouts[0].free[:, 1:2])[0] + (0, 1)
+    places = np.array([[(column + aside, row + 0.5, 0, 0, 0, 0) for aside in (0.5, 0.3, 0.26, 0.25)]], np.float32)
+    assert share_at_walls(world, places) == 0.5

@@ -198,6 +198,7 @@ def test_stopped_halfway_it_leaves_what_was_there(
         (["--walks", "0"], "--walks must be at least 1"),
         (["--seed", "-1"], "--seed must be 0 or more"),
         (["--dithering", "2"], "probability"),
+        (["--random-dithering", "-1"], "probability"),
         (["--steps", "5"], "6 actions do not fit into 5 steps"),
         (["--steps", "8", "--simulator", "environment", "--sweep", "length=3,9"], "9 actions do not fit into 8 steps"),
         (["--sweep", "lenght=3"], "'length'"),

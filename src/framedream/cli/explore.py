@@ -48,6 +48,8 @@ class Explore:
     """Observed frames remembered, the current one included."""
     dithering: Annotated[float, tyro.conf.arg(metavar="P")] = 1.0
     """The probability that an action of a sequence is drawn anew, not the one before it again; 1 is the paper's."""
+    random_dithering: Annotated[float, tyro.conf.arg(metavar="P")] = 0.7
+    """The same of the random explorer's walk."""
     mazes: Annotated[int, tyro.conf.arg(metavar="N")] = 10
     """Mazes to walk in, none of them a training episode's."""
     walks: Annotated[int, tyro.conf.arg(metavar="N")] = 3
@@ -85,7 +87,7 @@ def main(arguments: list[str]) -> None:
     from framedream.use.exploration.writing import refuse_target, write_exploration
 
     method = Method(options.sequences, options.length, options.memory, options.dithering)
-    settings = Settings(options.mazes, options.walks, options.steps, options.seed)
+    settings = Settings(options.mazes, options.walks, options.steps, options.seed, options.random_dithering)
     sweep = _read_sweep(options.sweep)
     for length in (method.length, *sweep.get("length", [])):
         settings.refuse_length(length)

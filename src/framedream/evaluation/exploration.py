@@ -90,6 +90,8 @@ class Explorer:
     """Mean length of the path walked, in cells."""
     turning: float
     """Share of actions that turn."""
+    at_walls: float
+    """Share of the time at which the agent touches a wall."""
     planning: Planning | None
 
     @classmethod

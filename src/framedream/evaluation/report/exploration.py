@@ -81,12 +81,13 @@ def _area_table(exploration: Exploration, run: int) -> Table:
                 Cell(NOTHING) if explorer.name == RANDOM else Cell(f"{short(explorer.ratio_of_mazes)}×"),
                 Cell(short(explorer.path)),
                 Cell(f"{explorer.turning:.0%}"),
+                Cell(f"{explorer.at_walls:.0%}"),
             ),
             run if explorer.name == SIMULATOR else None,
         )
         for explorer in exploration.explorers
     ]
-    columns = ("cells visited", "of free cells", "over random", "mean of mazes", "cells walked", "turning")
+    columns = ("cells visited", "of free cells", "over random", "mean of mazes", "cells walked", "turning", "at walls")
     return Table(f"After {exploration.settings['steps']} steps", columns, tuple(rows))
 
 

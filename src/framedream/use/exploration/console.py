@@ -32,7 +32,7 @@ def show(exploration: Exploration) -> None:
 
 
 def _areas(exploration: Exploration) -> Table:
-    table = _table("Area visited", "explorer", "cells", "68%", "free", "ratio", "68%", "walked", "turns")
+    table = _table("Area visited", "explorer", "cells", "68%", "free", "ratio", "68%", "turns", "walls")
     for explorer in exploration.explorers:
         ratio = Estimate.last(explorer.ratio)
         table.add_row(
@@ -40,8 +40,8 @@ def _areas(exploration: Exploration) -> Table:
             *_estimate(Estimate.last(explorer.area), 1),
             f"{explorer.free_share:.1%}",
             *(("", "") if explorer.name == RANDOM else _estimate(ratio, 2)),
-            f"{explorer.path:.1f}",
             f"{explorer.turning:.0%}",
+            f"{explorer.at_walls:.0%}",
         )
     return table
 

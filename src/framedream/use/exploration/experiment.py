@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from framedream.agents.random_walks import WALK_DITHERING
 from framedream.envs.maze.dynamics import LEFT, RIGHT
 from framedream.envs.maze.environment import MazeEnvironment
 from framedream.errors import UserError
 from framedream.evaluation.bootstrap import EpisodeBootstrap
 from framedream.evaluation.exploration import INSIDE, RANDOM, Estimate, Explorer, Planning, SweepPoint
 from framedream.evaluation.results import Band
-from framedream.use.exploration.area import cells_visited
+from framedream.use.exploration.area import cells_visited, share_at_walls
 from framedream.use.exploration.explorer import Method, Walks, walk_at_random, walk_to_the_unfamiliar
 from framedream.use.exploration.imagination import Imagination
 from framedream.use.exploration.probing import Probing
@@ -36,6 +37,8 @@ class Settings:
     """Walks in each maze, by different starts and random numbers."""
     steps: int = 900
     seed: int = 0
+    dithering: float = WALK_DITHERING
+    """Of the random explorer."""
 
     def __post_init__(self) -> None:
         for name in ("mazes", "walks", "steps"):
@@ -43,6 +46,8 @@ class Settings:
                 raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}.")
         if self.seed < 0:
             raise UserError(f"--seed must be 0 or more, not {self.seed}.")
+        if not 0 <= self.dithering <= 1:
+            raise UserError(f"--random-dithering is a probability from 0 to 1, not {self.dithering:g}.")
 
     def refuse_length(self, length: int) -> None:
         """Refuse sequences that are longer than the walk."""
@@ -70,7 +75,7 @@ class Experiment:
         self.world = make_world(environment, settings.mazes, settings.walks, settings.seed, threads)
         # Mazes are what is drawn again, each with all of its walks and both of the explorers that are compared.
         self._bootstrap = EpisodeBootstrap(self.world.which, inside=INSIDE)
-        walks = walk_at_random(self.world, settings.steps)
+        walks = walk_at_random(self.world, settings.steps, settings.dithering)
         self._random_cells = cells_visited(walks.places)[:, 1:]
         self.random = self._explored(RANDOM, walks, None)
 
@@ -105,6 +110,7 @@ class Experiment:
             "walks": self.settings.walks,
             "steps": self.settings.steps,
             "seed": self.settings.seed,
+            "random_dithering": self.settings.dithering,
             "environment": self.arguments,
             "layout_seeds": list(self.world.layout_seeds),
             "free_cells": [int(layout.free.sum()) for layout in self.world.mazes.layouts],
@@ -122,6 +128,7 @@ class Experiment:
             cells=tuple(cells[:, -1].tolist()),
             path=float(np.linalg.norm(steps, axis=2).sum(1).mean()),
             turning=float(np.isin(walks.actions, (LEFT, RIGHT)).mean()),
+            at_walls=share_at_walls(self.world, walks.places),
             planning=planning,
         )
         return Explored(explorer, walks)

@@ -76,10 +76,10 @@ class Plan:
     """Spent imagining."""
 
 
-def walk_at_random(world: World, steps: int) -> Walks:
-    """The baseline of the paper: at every step a new random action with probability 0.7, else the last one again."""
+def walk_at_random(world: World, steps: int, dithering: float = WALK_DITHERING) -> Walks:
+    """The paper's baseline: at every step a new random action with probability 0.7, else the last one again."""
     actions = np.empty((len(world), steps), np.int64)
-    policy, nothing = DitheredPolicy(WALK_DITHERING), np.empty(0, np.uint8)
+    policy, nothing = DitheredPolicy(dithering), np.empty(0, np.uint8)
     for walk, seeds in enumerate(world.seeds):
         policy.begin(int(seeds.random_explorer.generate_state(1, np.uint64)[0]), len(ACTIONS))
         actions[walk] = [policy.act(nothing, {}) for _ in range(steps)]
