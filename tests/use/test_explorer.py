@@ -145,6 +145,46 @@ def test_the_real_environment_is_never_surprised() -> None:
         assert outlook.agreement == pytest.approx(1)
 
 
+def test_the_figures_that_explain_are_those_of_numpy() -> None:
+    """Random sequences from the places of the plans: what is imagined, what would really have been seen."""
+    there, dreams, method = world(), Dreams(), Method(4, 6, 3)
+    plans: list[Plan] = []
+    probing = Probing(there, dreams, method, 12)
+
+    def look(plan: Plan) -> None:
+        plans.append(plan)
+        probing(plan)
+
+    walk_to_the_unfamiliar(there, dreams, method, 12, look=look)
+    generators = [np.random.default_rng(seeds.probes) for seeds in there.seeds]
+    found: dict[int, list[list[float]]] = {6: [], 30: []}
+    for plan in plans:
+        sequences = draw_sequences(generators, Method(4, 30, 3))
+        for depth, walk in ((depth, walk) for depth in found for walk in range(len(there))):
+            memory = plan.remembered[walk].double().numpy()
+            rows = []
+            for sequence in sequences[walk, :, :depth]:
+                place, which = plan.places[walk][None], there.which[walk : walk + 1]
+                for action in sequence:
+                    place = there.mazes.step(place, [action], which)
+                real = there.mazes.frames(place, which)[0].transpose(2, 0, 1).ravel() / 255
+                dream = dreams.dream(plan.state, sequence).ravel()
+                to_memory = [min(np.sqrt(np.mean((one - frame) ** 2)) for frame in memory) for one in (dream, real)]
+                error, change = (np.sqrt(np.mean((real - one) ** 2)) for one in (dream, memory[-1]))
+                rows.append([error, change, *to_memory])
+            error, change, novelty, real_novelty = np.array(rows).T
+            agreement = float(np.corrcoef(novelty, real_novelty)[0, 1])
+            found[depth].append([error.mean(), change.mean(), novelty.min(), novelty.max(), agreement])
+    planning = probing.result()
+    for outlook in planning.outlooks:
+        shown = (outlook.error, outlook.change, outlook.least, outlook.greatest, outlook.agreement)
+        np.testing.assert_allclose(shown, np.mean(found[outlook.depth], axis=0), rtol=1e-4)
+    novelty = np.stack([plan.novelty for plan in plans])
+    assert planning.least == pytest.approx(novelty.min(2).mean())
+    assert planning.greatest == pytest.approx(novelty.max(2).mean())
+    assert planning.surprise == pytest.approx(np.mean([plan.surprise for plan in plans]))
+
+
 @pytest.mark.parametrize("kind", ["environment", "base", "pi-h"])
 def test_walks_do_not_depend_on_how_many_there_are(kind: str) -> None:
     def imagination(there: World) -> Imagination:

@@ -87,7 +87,7 @@ def _area_table(exploration: Exploration, run: int) -> Table:
         )
         for explorer in exploration.explorers
     ]
-    columns = ("cells visited", "of free cells", "over random", "mean of mazes", "cells walked", "turning", "at walls")
+    columns = ("cells visited", "of free cells", "over random", "mean of ratios", "cells walked", "turning", "at walls")
     return Table(f"After {exploration.settings['steps']} steps", columns, tuple(rows))
 
 
