@@ -34,6 +34,7 @@ COMMANDS = {
     "evaluate": Command("evaluate", "measure open-loop error at every step to a horizon, with baselines"),
     "report": Command("report", "write one self-contained HTML page about one or several runs"),
     "play": Command("play", "play inside a simulator in a web page, beside the real environment"),
+    "explore": Command("explore", "explore mazes with a trained simulator, against walking at random"),
     "variants": Command("variants", "list the state transitions, their sizes and equations"),
     "schemes": Command("schemes", "list the training schemes"),
     "presets": Command("presets", "list the ready-made training runs"),

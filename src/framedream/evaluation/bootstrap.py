@@ -1,4 +1,4 @@
-"""95% intervals by resampling whole episodes.
+"""Intervals, of 95% unless said otherwise, by resampling whole episodes.
 
 Sequences of one episode overlap or follow each other, so they err together: resampling sequences would count the same
 luck many times and claim too much. Episodes are independent, so they are what is drawn again.
@@ -18,7 +18,7 @@ INSIDE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its 95% interval, one number per step; NaN where nothing was measured."""
+    """An estimate with its interval, one number per step; NaN where nothing was measured."""
 
     mean: Floats
     low: Floats
@@ -28,9 +28,10 @@ class Interval:
 class EpisodeBootstrap:
     """Intervals of means over sequences, which belong to episodes."""
 
-    def __init__(self, episodes: ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> None:
+    def __init__(self, episodes: ArrayLike, resamples: int = RESAMPLES, seed: int = 0, inside: float = INSIDE) -> None:
         names, self._episode_of = np.unique(np.asarray(episodes), return_inverse=True)
         self.episodes = len(names)
+        self._edges = ((1 - inside) / 2, (1 + inside) / 2)
         evenly = np.full(self.episodes, 1 / self.episodes)
         draws = np.random.default_rng(seed).multinomial(self.episodes, evenly, size=resamples)
         self._times_drawn: Floats = draws.astype(np.float64)
@@ -48,7 +49,7 @@ class EpisodeBootstrap:
         if self.episodes < 2:
             unknown = np.full_like(mean, np.nan)
             return Interval(mean, unknown, unknown)
-        low, high = _percentiles(drawn, ((1 - INSIDE) / 2, (1 + INSIDE) / 2))
+        low, high = _percentiles(drawn, self._edges)
         return Interval(mean, low, high)
 
     def _per_episode(self, values: ArrayLike) -> Floats:

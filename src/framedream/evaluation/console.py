@@ -20,7 +20,7 @@ from framedream.evaluation.verdict import sentence
 class EvaluationProgress:
     """A bar per task, on standard error: standard output is for results."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, counted: str = "frames") -> None:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -28,7 +28,7 @@ class EvaluationProgress:
             TimeRemainingColumn(),
         )
         self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._name = name
+        self._name, self._counted = name, counted
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, task: str, total: int, done: int) -> None:
@@ -37,7 +37,7 @@ class EvaluationProgress:
             for earlier in self._tasks.values():
                 self._bars.remove_task(earlier)
             self._tasks = {task: self._bars.add_task(f"{self._name}: {task}", total=total or None, counted="")}
-        counted = f"{done:,} of {total:,} frames" if total else ""
+        counted = f"{done:,} of {total:,} {self._counted}" if total else ""
         self._bars.update(self._tasks[task], completed=done, counted=counted)
 
     def __enter__(self) -> Self:

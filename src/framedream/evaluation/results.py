@@ -32,7 +32,7 @@ def numbers(values: ArrayLike) -> Numbers:
 
 @dataclass(frozen=True)
 class Band:
-    """A curve with its 95% interval, bootstrapped by episode."""
+    """A curve with its interval: 95%, bootstrapped by episode, unless its place says otherwise."""
 
     mean: Numbers
     low: Numbers

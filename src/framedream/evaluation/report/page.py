@@ -15,8 +15,9 @@ from typing import Any
 from framedream import __version__
 from framedream.errors import UserError
 from framedream.evaluation import heads
+from framedream.evaluation.exploration import Exploration
 from framedream.evaluation.measure import OVER_BLEND
-from framedream.evaluation.report import figures, tables
+from framedream.evaluation.report import exploration, figures, tables
 from framedream.evaluation.report.drawing import RUN_COLOURS, short_count
 from framedream.evaluation.report.runs import Run
 from framedream.evaluation.results import Measurement
@@ -108,6 +109,11 @@ def _describe_group(one: Group) -> dict[str, Any]:
         "head_tables": tables.head_tables(runs),
         "head_notes": list(dict.fromkeys(note for run in runs for note in _head_notes(run))),
         "sheets": _sheets(runs),
+        "explorations": [
+            _describe_exploration(run, run.exploration, f"{one.name}-exploration-{run.number}")
+            for run in runs
+            if run.exploration is not None
+        ],
         "other_tables": [table for run in runs if (table := tables.other_data_table(run))],
     }
 
@@ -130,6 +136,19 @@ def _describe_run(run: Run) -> dict[str, Any]:
         "facts": _facts(run),
         "configuration": json.dumps(run.checkpoint["configuration"], indent=1, ensure_ascii=False),
         "notes": list(dict.fromkeys(note for one in run.evaluation.measurements for note in one.notes)),
+    }
+
+
+def _describe_exploration(run: Run, explored: Exploration, name: str) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "number": run.number,
+        "settings": explored.settings,
+        "method": explored.method,
+        "explorers": [(explorer.name, exploration.TITLES[explorer.name]) for explorer in explored.explorers],
+        "figure": exploration.exploration_figure(name, explored, run.number),
+        "paths": embedded(run.paths.read_bytes(), "image/png") if run.paths.exists() else None,
+        "tables": exploration.exploration_tables(explored, run.number),
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from framedream.checkpoint.run_folder import read_metrics
 from framedream.errors import UserError
+from framedream.evaluation.exploration import PATHS_FILE, Exploration, exploration_folder, read_exploration
 from framedream.evaluation.measure import MODEL
 from framedream.evaluation.results import Evaluation, Measurement
 from framedream.evaluation.store import evaluated_checkpoints, results_folder
@@ -36,6 +37,10 @@ class Run:
     results: Path
     """The folder with the results, the film and the sheets."""
     evaluation: Evaluation
+    exploration: Exploration | None
+    """What explorers did with this checkpoint, where they did."""
+    paths: Path
+    """The picture of their walks."""
     over_training: dict[int, list[Point]]
     """Per step, the error on held-out sequences as training went on."""
     training: list[dict[str, Any]]
@@ -73,6 +78,8 @@ def _read_run(folder: Path, name: str, number: int) -> Run:
         number=number,
         results=results_folder(newest),
         evaluation=evaluation,
+        exploration=read_exploration(exploration_folder(newest)),
+        paths=exploration_folder(newest) / PATHS_FILE,
         over_training=_from_checkpoints([one for _, one in evaluated]) or _from_looks(looks),
         training=[row for row in rows if row.get("kind") == "training"],
     )
