@@ -117,7 +117,10 @@ def test_a_hundred_steps_with_keys(page: Page) -> None:
 @needs_chromium
 def test_moments_and_sessions_bring_back_the_same_pixels(page: Page, tmp_path: Path) -> None:
     play_on(page)
+    wait_for_step(page, 5)
+    before = step(page)
     page.click("#restart")
+    until(lambda: step(page) < before)
     wait_for_step(page, 5)
     pause(page)
     there, pictures = step(page), (pixels(page), pixels(page, "real"))

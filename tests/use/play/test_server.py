@@ -108,6 +108,12 @@ def test_a_game_over_the_socket(serve: Serve, stage: Stage) -> None:
         assert hear(mine, "replayed") == {"kind": "replayed", "same": True, "steps": saved["step"]}
         say(mine, "replay", session=session | {"frames_sha256": "of other frames"})
         assert hear(mine, "replayed")["same"] is False
+        say(mine, "restart", seed=3)
+        say(mine, "session")
+        nothing = hear(mine, "session")["session"]
+        assert nothing["actions"] == []
+        say(mine, "replay", session=nothing)
+        assert hear(mine, "replayed") == {"kind": "replayed", "same": True, "steps": 0}
 
 
 def test_a_recording_comes_back_over_the_socket(serve: Serve) -> None:

@@ -134,10 +134,13 @@ class Session:
         if self._film is not None:
             self._film.add(action, seen.dream, seen.real)
         if self._replay_digest is not None and not self._replay:
-            same = game.digest == self._replay_digest
-            self._replay_digest, self._paused = None, True
-            await self._say({"kind": "replayed", "same": same, "steps": seen.step})
+            await self._end_replay(game, seen)
         return seen
+
+    async def _end_replay(self, game: Game, seen: Seen) -> None:
+        same = game.digest == self._replay_digest
+        self._replay_digest, self._paused = None, True
+        await self._say({"kind": "replayed", "same": same, "steps": seen.step})
 
     async def _fulfil(self, game: Game, wish: Message) -> None:
         try:
@@ -169,18 +172,25 @@ class Session:
             case "record":
                 await self._record(game, wish.on)
             case "restart":
-                self._replay.clear()
+                self._forget_replay()
                 seed = wish.number if wish.number >= 0 else secrets.randbelow(SEEDS)
                 await self._elsewhere(game, await self._in_pool(game.restart, seed))
             case "back":
-                self._replay.clear()
+                self._forget_replay()
                 await self._elsewhere(game, await self._in_pool(game.go_back, wish.number))
             case "replay":
                 actions = await self._in_pool(game.begin_again, wish.content)
                 self._replay = deque(actions)
-                self._replay_digest = str(wish.content.get("frames_sha256")) if actions else None
+                self._replay_digest = str(wish.content.get("frames_sha256"))
                 self._paused = False
-                await self._elsewhere(game, await self._in_pool(game.seen))
+                seen = await self._in_pool(game.seen)
+                if not actions:
+                    await self._end_replay(game, seen)
+                await self._elsewhere(game, seen)
+
+    def _forget_replay(self) -> None:
+        self._replay.clear()
+        self._replay_digest = None
 
     async def _elsewhere(self, game: Game, seen: Seen) -> None:
         """The dream is in another place: a film would show a jump that nobody made."""
