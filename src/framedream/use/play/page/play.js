@@ -101,7 +101,10 @@ function listActions() {
 function keyName(action) {
   const own = Object.keys(custom).find((code) => custom[code] === action);
   if (own) return own.replace(/^Key|^Digit/, "");
-  const names = [...combinations[action]].map((name) => NAMES[name]);
+  const names = [...combinations[action]].map((name) => {
+    const other = Object.keys(aliases).find((alias) => aliases[alias] === name);
+    return NAMES[name] + (other ? NAMES[other] : "");
+  });
   return names.length ? names.join(" ") : action === idle ? "no key" : String(action + 1);
 }
 
