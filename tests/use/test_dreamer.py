@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ VARIANTS = ("base", "pi-h")
 @pytest.fixture(scope="module")
 def starts(counting: DataSet) -> list[Start]:
     generator = np.random.default_rng(0)
-    with RecordedStarts(counting, "test", 6) as supply:
+    with closing(RecordedStarts(counting, "test", 6)) as supply:
         return [supply.draw(generator) for _ in range(5)]
 
 

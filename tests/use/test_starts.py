@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def assert_actions_lie_between_frames(start: Start) -> None:
 
 def test_a_recorded_start_is_that_place_of_the_recording(counting: DataSet) -> None:
     split = counting.split("test")
-    with RecordedStarts(counting, "test", WARM_UP) as starts, SegmentReader(split, states=False) as reader:
+    with closing(RecordedStarts(counting, "test", WARM_UP)) as starts, SegmentReader(split, states=False) as reader:
         start = starts.draw(np.random.default_rng(5))
         assert_actions_lie_between_frames(start)
         place = SegmentId(start.origin["episode"], start.origin["start"], WARM_UP)
@@ -43,7 +44,7 @@ def test_every_place_where_a_warm_up_fits_is_equally_likely(counting: DataSet) -
     lengths = counting.split("test").episodes.length
     places = {(e, s) for e, length in enumerate(lengths) for s in range(int(length) - WARM_UP + 1)}
     generator = np.random.default_rng(0)
-    with RecordedStarts(counting, "test", WARM_UP) as starts:
+    with closing(RecordedStarts(counting, "test", WARM_UP)) as starts:
         draws = 40 * len(places)
         drawn = Counter(
             (start.origin["episode"], start.origin["start"]) for start in (starts.draw(generator) for _ in range(draws))
@@ -56,7 +57,7 @@ def test_every_place_where_a_warm_up_fits_is_equally_likely(counting: DataSet) -
 
 @pytest.mark.parametrize("place", [(0, -1), (0, 10_000), (-1, 0), (99, 0)])
 def test_places_that_do_not_exist_are_refused(counting: DataSet, place: tuple[int, int]) -> None:
-    with RecordedStarts(counting, "test", WARM_UP) as starts, pytest.raises(UserError):
+    with closing(RecordedStarts(counting, "test", WARM_UP)) as starts, pytest.raises(UserError):
         starts.at(*place)
 
 
@@ -99,7 +100,7 @@ def test_episodes_shorter_than_the_warm_up_are_refused() -> None:
 
 
 def test_stacking_keeps_the_order(counting: DataSet) -> None:
-    with RecordedStarts(counting, "train", WARM_UP) as starts:
+    with closing(RecordedStarts(counting, "train", WARM_UP)) as starts:
         several = [starts.at(0, start) for start in (3, 0, 5)]
     frames, actions = stacked(several)
     assert [read_count(frame).step for frame in frames[:, 0]] == [3, 0, 5]

@@ -15,8 +15,8 @@ from framedream.benchmarks.machine import OtherPrograms, describe_machine
 from framedream.benchmarks.noise import NoiseStarts, random_simulator
 from framedream.checkpoint.checkpoint import open_checkpoint
 from framedream.errors import UserError
+from framedream.model.device import chosen_device
 from framedream.model.simulator import Simulator
-from framedream.use.opening import chosen_device
 from framedream.use.simulated_vector import SimulatedVectorEnv
 
 SIZE, ACTIONS, FILTERS = 64, 6, 0.25

@@ -101,18 +101,13 @@ def main(arguments: list[str]) -> None:
 
 
 def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
-    import torch
-
     from framedream.data.dataset import open_data_set
     from framedream.evaluation.evaluate import EvaluationPlan, Settings
+    from framedream.model.device import chosen_device
 
     data = options.data or Path(str(checkpoint.configuration.data["folder"]))
     if options.data is None and not data.exists():
         raise UserError(f"The data set it was trained on, {data}, is not there: name one with --data.")
-    available = torch.cuda.is_available()
-    if options.device == "cuda" and not available:
-        raise UserError("This machine has no CUDA device that PyTorch can use: leave --device out, or say cpu.")
-    device = torch.device("cuda" if available and options.device != "cpu" else "cpu")
     full = options.full or str(checkpoint.configuration.run.get("preset")).startswith("paper-")
     usual = PAPER_SEQUENCES if full else USUAL_SEQUENCES
     settings = Settings(
@@ -122,7 +117,7 @@ def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
         splits=("test", "train") if options.split == "both" else (options.split,),
     )
     other = None if options.other_data is None else open_data_set(options.other_data)
-    return EvaluationPlan(open_data_set(data), settings, device, other)
+    return EvaluationPlan(open_data_set(data), settings, chosen_device(options.device), other)
 
 
 def _stored(options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint) -> Evaluation | None:

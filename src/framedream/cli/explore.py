@@ -21,8 +21,6 @@ from framedream import __version__
 from framedream.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
-    import torch
-
     from framedream.checkpoint.checkpoint import Checkpoint
     from framedream.envs.maze.environment import MazeEnvironment
     from framedream.evaluation.exploration import Exploration
@@ -192,13 +190,14 @@ def _explore(
 ) -> tuple[Exploration, list[Explored]]:
     """All explorers, the random one first, then the sweep with the first that plans."""
     from framedream.evaluation.exploration import ENVIRONMENT, SIMULATOR, Exploration
+    from framedream.model.device import chosen_device
     from framedream.use.exploration.imagination import EnvironmentImagination, Imagination, SimulatorImagination
 
     world = experiment.world
     imaginations: dict[str, Imagination] = {}
     explored = [experiment.random]
     if checkpoint is not None and options.simulator == "run":
-        imaginations[SIMULATOR] = SimulatorImagination(checkpoint.simulator(_device(options.device)))
+        imaginations[SIMULATOR] = SimulatorImagination(checkpoint.simulator(chosen_device(options.device)))
     if options.simulator == "environment" or not options.skip_environment:
         imaginations[ENVIRONMENT] = EnvironmentImagination(world.mazes, world.which)
     explored += [experiment.explore(name, one, method, progress) for name, one in imaginations.items()]
@@ -213,13 +212,3 @@ def _explore(
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     return exploration, explored
-
-
-def _device(name: str) -> torch.device:
-    """The device asked for."""
-    import torch
-
-    available = torch.cuda.is_available()
-    if name == "cuda" and not available:
-        raise UserError("This machine has no CUDA device that PyTorch can use: leave --device out, or say cpu.")
-    return torch.device("cuda" if available and name != "cpu" else "cpu")

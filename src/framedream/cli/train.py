@@ -131,13 +131,12 @@ def _evaluation(data: DataSet, run: RunSpec) -> PeriodicEvaluation | None:
 def _device(name: str) -> torch.device:
     import torch
 
-    if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("There is no GPU that PyTorch can use here: train with --device cpu.")
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda":
-        torch.backends.cudnn.benchmark = True
-    return torch.device(name)
+    from framedream.model.device import chosen_device
+
+    device = chosen_device(name)
+    if device.type == "cuda":
+        torch.backends.cudnn.benchmark = True  # every batch has the same shapes
+    return device
 
 
 @contextmanager

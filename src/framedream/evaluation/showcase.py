@@ -17,7 +17,7 @@ from framedream.evaluation.frames import Colours
 from framedream.evaluation.rollout import evaluating, open_loop
 from framedream.evaluation.sequences import Sequences
 from framedream.model.simulator import Simulator
-from framedream.pictures.layout import enlarge, factor_for, grid, save_picture
+from framedream.pictures.layout import enlarge, factor_for, grid, save_picture, side_by_side
 from framedream.pictures.video import VideoWriter
 
 Picture = NDArray[np.uint8]
@@ -26,7 +26,7 @@ FILM_SEQUENCES = 5
 FRAMES_PER_SECOND = 15
 BLACK_FRAMES = 8
 FILM_WIDTH = 320
-BETWEEN = 8
+BLACK = 0
 SHEET_STEPS = (1, 10, 30, 60, 100, 200)
 SHEETS = 3
 SHEET_CANDIDATES = 64
@@ -88,8 +88,7 @@ class _Stage:
             for number, segment in enumerate(segments):
                 for predicted, real in self.pairs(segment):
                     factor = max(2, factor_for(real.shape[1], FILM_WIDTH))
-                    between = np.zeros((len(real) * factor, BETWEEN, 3), np.uint8)
-                    picture = np.concatenate([enlarge(predicted, factor), between, enlarge(real, factor)], axis=1)
+                    picture = side_by_side([enlarge(predicted, factor), enlarge(real, factor)], paper=BLACK)
                     video.add(picture)
                 if number + 1 < len(segments):
                     for _ in range(BLACK_FRAMES):

@@ -30,11 +30,11 @@ def factor_for(width: int, wanted: int) -> int:
     return max(1, wanted // width)
 
 
-def side_by_side(pictures: Sequence[Picture], gap: int = 8) -> Picture:
+def side_by_side(pictures: Sequence[Picture], gap: int = 8, paper: int = PAPER) -> Picture:
     """Pictures in a row, aligned at the top."""
     height = max(len(picture) for picture in pictures)
     width = sum(picture.shape[1] for picture in pictures) + gap * (len(pictures) - 1)
-    row = np.full((height, width, 3), PAPER, np.uint8)
+    row = np.full((height, width, 3), paper, np.uint8)
     left = 0
     for picture in pictures:
         row[: len(picture), left : left + picture.shape[1]] = picture

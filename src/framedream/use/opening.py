@@ -18,6 +18,7 @@ from framedream.checkpoint.folder import FILE_LIST
 from framedream.data.dataset import DataSet, open_data_set
 from framedream.envs import make_environment
 from framedream.errors import UserError
+from framedream.model.device import chosen_device
 from framedream.model.heads import Heads
 from framedream.model.simulator import Simulator
 from framedream.use.dreamer import Dreamer
@@ -78,16 +79,6 @@ def open_dream(simulator: DREAM, data: DATA | None, split: str, live: str | bool
     else:
         starts = data
     return Opened(dreamer, heads, starts, meanings, repeat, provenance)
-
-
-def chosen_device(name: str) -> torch.device:
-    """`cpu`, `cuda`, or `auto`: a GPU where there is one."""
-    available = torch.cuda.is_available()
-    if name not in ("cpu", "cuda", "auto"):
-        raise UserError(f"A simulator runs on cpu, cuda or auto, not on {name!r}.")
-    if name == "cuda" and not available:
-        raise UserError("There is no GPU that PyTorch can use here: say device cpu, or auto.")
-    return torch.device("cuda" if available and name != "cpu" else "cpu")
 
 
 def _fitting_data(checkpoint: Checkpoint | None, dreamer: Dreamer, data: Path | str | DataSet | None) -> DataSet:

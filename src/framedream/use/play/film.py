@@ -8,15 +8,13 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from framedream.pictures.layout import Picture, enlarge, side_by_side
 from framedream.pictures.video import VideoWriter
 
-Picture = NDArray[np.uint8]
 MOST_BYTES = 256 * 2**20
 """Raw bytes of frames that a recording may hold, so that nobody fills the memory with one."""
 SMALLEST_HEIGHT = 240
-GAP = 4
 
 
 class Film:
@@ -73,8 +71,5 @@ class Film:
 
 def _screen(pictures: list[Picture]) -> Picture:
     """Pictures side by side, enlarged in whole steps until they can be seen."""
-    height = pictures[0].shape[0]
-    scale = max(1, -(-SMALLEST_HEIGHT // height))
-    large = [picture.repeat(scale, axis=0).repeat(scale, axis=1) for picture in pictures]
-    gap = np.zeros((height * scale, GAP, 3), np.uint8)
-    return np.concatenate([part for picture in large for part in (gap, picture)][1:], axis=1)
+    factor = max(1, -(-SMALLEST_HEIGHT // len(pictures[0])))
+    return side_by_side([enlarge(picture, factor) for picture in pictures], paper=0)
