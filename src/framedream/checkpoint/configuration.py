@@ -36,6 +36,11 @@ class Configuration:
         return list(self.environment["action_meanings"])
 
     @property
+    def data_folder(self) -> Path:
+        """Where the data set was that the simulator was trained on."""
+        return Path(str(self.data["folder"]))
+
+    @property
     def frame_size(self) -> tuple[int, int]:
         codec = self.simulator["codec"]
         return codec["height"], codec["width"]

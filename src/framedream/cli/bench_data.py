@@ -6,14 +6,13 @@ with two.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-BUSY_CORES_TO_MENTION = 0.1
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,12 @@ def main(arguments: list[str]) -> None:
         description=__doc__,
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    from rich.console import Console
-
     from framedream.benchmarks import data
 
-    with Console(stderr=True).status("Preparing") as status:
-        measured = data.bench_data(told.environment, told.frames, told.folder, told.lengths, status.update)
-    if told.json:
-        print(json.dumps(measured, indent=1))
-    else:
-        _show(measured)
+    def measure(say: Say) -> Measured:
+        return data.bench_data(told.environment, told.frames, told.folder, told.lengths, say)
+
+    measure_and_show(measure, _show, as_json=told.json)
 
 
 def _show(measured: dict[str, Any]) -> None:
@@ -107,5 +102,4 @@ def _show(measured: dict[str, Any]) -> None:
     console.print(table)
     console.print(machine_in_words(machine), highlight=False, soft_wrap=True)
     busy = max(reading["cores_busy_with_other_programs"] or 0 for reading in measured["reading"])
-    if busy > BUSY_CORES_TO_MENTION:
-        console.print(f"Other programs kept {busy:.1f} cores busy while reading: threads compare fairly on free cores.")
+    mention_other_programs(console, busy, "while reading: threads compare fairly on free cores.")

@@ -6,11 +6,12 @@ nothing compiled, at 48×48 pixels and 2×2 samples.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import tyro
+
+from framedream.cli.bench_output import Measured, Say, measure_and_show
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,12 @@ def main(arguments: list[str]) -> None:
         description=__doc__,
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    from rich.console import Console
-
     from framedream.benchmarks import maze
 
-    with Console(stderr=True).status("Preparing") as status:
-        measured = maze.bench_maze(told.episodes, told.repetitions, status.update)
-    if told.json:
-        print(json.dumps(measured, indent=1))
-    else:
-        _show(measured)
+    def measure(say: Say) -> Measured:
+        return maze.bench_maze(told.episodes, told.repetitions, say)
+
+    measure_and_show(measure, _show, as_json=told.json)
 
 
 def _show(measured: dict[str, Any]) -> None:

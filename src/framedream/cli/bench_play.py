@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import tyro
 
+from framedream.cli.bench_output import measure_and_show
 from framedream.errors import UserError
 
 
@@ -22,25 +22,20 @@ class PlayArguments:
 def main(arguments: list[str]) -> None:
     """Measure playing: key to drawn frame in Chromium (where it and playwright are installed), and players at once."""
     told = tyro.cli(PlayArguments, args=arguments, prog="framedream bench play", description=main.__doc__)
-    from rich.console import Console
-
     try:
         from framedream.benchmarks.play import bench_play
     except ImportError as error:
         raise UserError("Playing in a web page needs: pip install 'framedream[play]'.") from error
-    with Console(stderr=True).status("Preparing") as status:
-        measured = bench_play(status.update)
-    if told.json:
-        print(json.dumps(measured, indent=1))
-    else:
-        _show(measured)
+    measure_and_show(bench_play, _show, as_json=told.json)
 
 
 def _show(measured: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    targets, machine = measured["targets"], measured["machine"]
+    from framedream.benchmarks.machine import machine_in_words
+
+    targets = measured["targets"]
     table = Table("", "measured", "wanted")
     for name in ("small", "paper_size"):
         found = measured[name]
@@ -64,5 +59,4 @@ def _show(measured: dict[str, Any]) -> None:
         table.add_section()
     console = Console()
     console.print(table)
-    versions = ", ".join(f"{package} {version}" for package, version in machine["versions"].items())
-    console.print(f"{machine['processor']}, {machine['cores']} cores, {machine['system']}; {versions}", highlight=False)
+    console.print(machine_in_words(measured["machine"]), highlight=False, soft_wrap=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
 
-BUSY_CORES_TO_MENTION = 0.1
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
 
 
 @dataclass(frozen=True)
@@ -42,16 +41,12 @@ def main(arguments: list[str]) -> None:
         description=inspect.getdoc(main),
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    from rich.console import Console
-
     from framedream.benchmarks import simulated
 
-    with Console(stderr=True).status("Preparing") as status:
-        measured = simulated.bench_simulated(told.run, told.batches, told.device, told.seconds, status.update)
-    if told.json:
-        print(json.dumps(measured, indent=1))
-    else:
-        _show(measured)
+    def measure(say: Say) -> Measured:
+        return simulated.bench_simulated(told.run, told.batches, told.device, told.seconds, say)
+
+    measure_and_show(measure, _show, as_json=told.json)
 
 
 def _show(measured: dict[str, Any]) -> None:
@@ -76,6 +71,5 @@ def _show(measured: dict[str, Any]) -> None:
         f"torch {machine['versions'].get('torch')}",
         highlight=False,
     )
-    busy = measured["cores_busy_with_other_programs"] or 0
-    if busy > BUSY_CORES_TO_MENTION:
-        console.print(f"Other programs kept {busy:.1f} cores busy meanwhile: alone, this is faster.")
+    busy = measured["cores_busy_with_other_programs"]
+    mention_other_programs(console, busy, "meanwhile: alone, this is faster.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import tyro
+
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,12 @@ def main(arguments: list[str]) -> None:
         description=inspect.getdoc(main),
         config=(tyro.conf.FlagCreatePairsOff,),
     )
-    from rich.console import Console
-
     from framedream.benchmarks import torcs
 
-    with Console(stderr=True).status("Preparing") as status:
-        measured = torcs.bench_torcs(told.frames, status.update)
-    if told.json:
-        print(json.dumps(measured, indent=1))
-    else:
-        _show(measured)
+    def measure(say: Say) -> Measured:
+        return torcs.bench_torcs(told.frames, say)
+
+    measure_and_show(measure, _show, as_json=told.json)
 
 
 def _show(measured: dict[str, Any]) -> None:
@@ -64,5 +61,4 @@ def _show(measured: dict[str, Any]) -> None:
     console.print(f"{machine['processor']}, {machine['cores']} cores, {machine['system']}", highlight=False)
     console.print(f"TORCS {measured['torcs']}, {measured['renderer']}", highlight=False, soft_wrap=True)
     busy = measured["cores_busy_with_other_programs"]
-    if busy is not None and busy > 0.1:
-        console.print(f"Other programs kept {busy:.1f} cores busy meanwhile: on an idle machine it is faster.")
+    mention_other_programs(console, busy, "meanwhile: on an idle machine it is faster.")

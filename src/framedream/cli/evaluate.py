@@ -105,7 +105,7 @@ def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
     from framedream.evaluation.evaluate import EvaluationPlan, Settings
     from framedream.model.device import chosen_device
 
-    data = options.data or Path(str(checkpoint.configuration.data["folder"]))
+    data = options.data or checkpoint.configuration.data_folder
     if options.data is None and not data.exists():
         raise UserError(f"The data set it was trained on, {data}, is not there: name one with --data.")
     full = options.full or str(checkpoint.configuration.run.get("preset")).startswith("paper-")

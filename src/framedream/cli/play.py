@@ -80,7 +80,7 @@ def _stage(options: Play) -> Stage:
     from framedream.use.play.stage import set_stage
 
     checkpoint = open_checkpoint(options.simulator)
-    folder = options.data or Path(str(checkpoint.configuration.data["folder"]))
+    folder = options.data or checkpoint.configuration.data_folder
     data = open_data_set(folder, check=False) if options.data is not None or folder.exists() else None
     return set_stage(
         checkpoint,

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from framedream import __version__
@@ -121,11 +120,8 @@ class EvaluationPlan:
                 frame_size=recording.frame_shape,
                 action_meanings=recording.action_meanings,
             )
-            palette = simulator.palette
-            if data_set.palette is None:
-                continue
-            if palette is None or not np.array_equal(palette.cpu().numpy(), data_set.palette):
-                ours = "RGB frames rather" if palette is None else "another palette"
+            if not simulator.knows_palette(data_set.palette):
+                ours = "RGB frames rather" if simulator.palette is None else "another palette"
                 raise UserError(
                     f"The simulator in {checkpoint.folder} was trained on {ours} than the palette of "
                     f"{data_set.folder}: evaluate it on data recorded as its own were."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -92,6 +93,12 @@ class Simulator(nn.Module):
                 f"{'RGB' if self.palette is None else 'palette indices or RGB'}, not {tuple(frames.shape)}."
             )
         return frames.movedim(-1, -3).to(self.background.dtype) / 255 - self.background
+
+    def knows_palette(self, palette: np.ndarray | None) -> bool:
+        """Whether indices into this palette mean what they did in training; RGB frames (None) always do."""
+        if palette is None:
+            return True
+        return self.palette is not None and np.array_equal(self.palette.cpu().numpy(), palette)
 
     def to_bytes(self, frames: Tensor) -> Tensor:
         """(…,3,H,W) → uint8 (…,H,W,3) RGB to look at: clamped and rounded."""

@@ -65,7 +65,7 @@ class Dreamer:
         return torch.from_numpy(numbers).to(self.device)
 
 
-def rows(state: State, which: Sequence[int]) -> State:
+def rows(state: State, which: Sequence[int] | Tensor) -> State:
     """Some of the dreams of a state, in this order, each as often as it is named."""
     index = torch.as_tensor(which, device=state.hidden.device)
     return State(*(None if part is None else part[index] for part in _parts(state)))  # type: ignore[arg-type]

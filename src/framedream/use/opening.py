@@ -84,7 +84,7 @@ def open_dream(simulator: DREAM, data: DATA | None, split: str, live: str | bool
 def _fitting_data(checkpoint: Checkpoint | None, dreamer: Dreamer, data: Path | str | DataSet | None) -> DataSet:
     if data is None:
         assert checkpoint is not None
-        data = Path(str(checkpoint.configuration.data["folder"]))
+        data = checkpoint.configuration.data_folder
         if not data.exists():
             raise UserError(f"The data set it was trained on, {data}, is not there: name one with data=, or live=.")
     # Sizes only: checking every byte of a large data set would take longer than all else.
@@ -119,6 +119,5 @@ def _live(checkpoint: Checkpoint | None, dreamer: Dreamer, live: str | bool, war
 
 def _refuse_other_palette(dreamer: Dreamer, palette: NDArray[np.uint8] | None, whose: str) -> None:
     """Indices mean nothing without their colours; RGB frames fit every simulator of their size."""
-    ours = dreamer.simulator.palette
-    if palette is not None and (ours is None or not np.array_equal(ours.cpu().numpy(), palette)):
+    if not dreamer.simulator.knows_palette(palette):
         raise UserError(f"The simulator was not trained on the palette of {whose}: give data recorded as its own were.")

@@ -18,6 +18,7 @@ from framedream.envs.maze.dynamics import ACTIONS, States
 from framedream.envs.maze.vector import MazeVector
 from framedream.evaluation.frames import as_floats
 from framedream.model.simulator import Simulator, State
+from framedream.use.dreamer import rows
 
 Actions = NDArray[np.int64]
 
@@ -78,18 +79,12 @@ class SimulatorImagination:
         for actions in steps:
             ways, reached = torch.unique(reached * len(ACTIONS) + actions, return_inverse=True)
             ways = ways.to(self.device)
-            state = self.simulator.advance(_chosen(state, ways // len(ACTIONS)), ways % len(ACTIONS))
+            state = self.simulator.advance(rows(state, ways // len(ACTIONS)), ways % len(ACTIONS))
         frames = (self.simulator.decode(state) + self.simulator.background).float()
         return frames[reached.to(self.device)].reshape(agents, count, *frames.shape[1:])
 
     def _normalise(self, frames: Frame) -> Tensor:
         return self.simulator.normalise(torch.from_numpy(frames))
-
-
-def _chosen(state: State, rows: Tensor) -> State:
-    """Some rows of a batch of states, perhaps several times."""
-    frame = None if state.frame is None else state.frame[rows]
-    return State(state.hidden[rows], state.cell[rows], state.action[rows], frame)
 
 
 @dataclass(frozen=True)

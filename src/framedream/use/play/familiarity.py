@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 WINDOW = 30
 STRANGE = 0.999
 """A window is strange when fewer than one in a thousand windows of the training data are stranger."""
+RECENT = WINDOW + 2
+"""Actions that are looked at: a window, and the two before it that a trigram needs."""
 MOST_WINDOWS = 20_000
 
 
@@ -44,9 +46,9 @@ class Familiarity:
 
     def strangeness(self, actions: Sequence[int]) -> float | None:
         """The share of training windows that are less strange than the last WINDOW actions; None before there are."""
-        if len(actions) < WINDOW + 2 or not self.available:
+        if len(actions) < RECENT or not self.available:
             return None
-        numbers = self._numbers(np.asarray(actions[-WINDOW - 2 :], np.int64)[None])[0]
+        numbers = self._numbers(np.asarray(actions[-RECENT:], np.int64)[None])[0]
         return max(
             float(np.searchsorted(known, number, side="left")) / len(known)
             for known, number in zip(self._known.T, numbers, strict=True)
@@ -72,10 +74,9 @@ class Familiarity:
 
     def _windows_of(self, sequences: list[NDArray[np.int64]]) -> NDArray[np.float64]:
         """The two numbers of training windows, each column sorted; at most MOST_WINDOWS of them, evenly taken."""
-        length = WINDOW + 2
-        places = [(number, start) for number, one in enumerate(sequences) for start in range(len(one) - length + 1)]
+        places = [(number, start) for number, one in enumerate(sequences) for start in range(len(one) - RECENT + 1)]
         if not places:
             return np.zeros((0, 2))
         chosen = np.unique(np.linspace(0, len(places) - 1, MOST_WINDOWS).astype(int))
-        windows = np.stack([sequences[number][start : start + length] for number, start in (places[i] for i in chosen)])
+        windows = np.stack([sequences[number][start : start + RECENT] for number, start in (places[i] for i in chosen)])
         return np.sort(self._numbers(windows), axis=0)

@@ -14,7 +14,7 @@ from framedream.agents import make_policy
 from framedream.agents.policy import Policy
 from framedream.errors import UserError
 from framedream.model.simulator import State
-from framedream.use.play.familiarity import STRANGE
+from framedream.use.play.familiarity import RECENT, STRANGE
 from framedream.use.play.score import ScoreCard
 from framedream.use.play.stage import Stage
 from framedream.use.play.twin import Twin
@@ -102,7 +102,6 @@ class Game:
         twin, step = self._twin, len(self._actions)
         real = None if twin is None else twin.frame
         familiar = self.stage.familiarity
-        so_far = [*self._start.actions.tolist(), *self._actions]
         return Seen(
             step=step,
             dream=self.stage.dreamer.look(self._state)[0],
@@ -110,8 +109,13 @@ class Game:
             real_over=twin is not None and twin.over,
             error=None if real is None or step == 0 else self._error(real),
             usual=self.stage.usual_error(step),
-            strangeness=None if familiar is None or step == 0 else familiar.strangeness(so_far[-64:]),
+            strangeness=None if familiar is None or step == 0 else familiar.strangeness(self._recent_actions()),
         )
+
+    @property
+    def steps(self) -> int:
+        """Steps since the last real frame."""
+        return len(self._actions)
 
     def save(self) -> int:
         """Remember this moment; returns its number. The oldest is forgotten when there are too many."""
@@ -215,6 +219,11 @@ class Game:
         seen = self.seen()
         self._digest = _chained("", seen.dream)
         return seen
+
+    def _recent_actions(self) -> list[int]:
+        """As many as familiarity looks at; those of the warm-up count."""
+        recent = self._actions[-RECENT:]
+        return [*self._start.actions.tolist(), *recent][-RECENT:]
 
     def _error(self, real: NDArray[np.uint8]) -> float:
         """(1/3) Σ‖x − x̂‖² on frames of 0…1, with the prediction neither clamped nor rounded."""

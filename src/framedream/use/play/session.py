@@ -156,7 +156,7 @@ class Session:
             case "rate":
                 self._rate = wish.number
             case "save":
-                await self._say({"kind": "saved", "number": game.save(), "step": (await self._in_pool(game.seen)).step})
+                await self._say({"kind": "saved", "number": game.save(), "step": game.steps})
             case "mark":
                 game.mark(wish.text or "")
                 await self._say({"kind": "score", **game.score.as_json()})
