@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from counting_data import assert_counts, make_data_set
@@ -16,6 +18,8 @@ from framedream.data.dataset import Split
 from framedream.data.loader import BatchLoader
 from framedream.data.reader import SegmentReader
 from framedream.data.sampler import SegmentSampler
+from framedream.data.segment import SegmentId
+from framedream.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -71,23 +75,39 @@ def test_no_more_than_the_prefetched_batches_are_read_ahead(reader: SegmentReade
         wait_for(5)
 
 
-def test_an_error_in_a_thread_reaches_whoever_waits_for_the_batch(
-    reader: SegmentReader, sampler: SegmentSampler
-) -> None:
-    calls = []
+def test_an_error_in_a_thread_reaches_whoever_waits_for_the_batch(tmp_path: Path) -> None:
+    split = make_data_set(tmp_path / "data").split("train")
+    sampler = SegmentSampler(split.episodes.length, 10, 4, seed=1)
+    with h5py.File(split.paths[0]) as file:
+        place = file["frames"].id.get_chunk_info(3).byte_offset
+    content = bytearray(split.paths[0].read_bytes())
+    content[place] ^= 0xFF  # zstandard's magic number
+    split.paths[0].write_bytes(content)
 
-    def allocate(shape: tuple[int, ...], kind: Any) -> Any:
-        calls.append(shape)
-        if len(calls) == 3:
-            raise MemoryError("no pinned memory left")
-        return np.empty(shape, kind)
+    def touches_damage(segment: SegmentId) -> bool:
+        first = int(split.episodes.start[segment.episode]) + segment.start
+        return first < 64 and first + segment.length > 48
 
-    with BatchLoader(reader, sampler, threads=1, prefetch=2, allocate=allocate) as loader:
-        next(loader)
-        next(loader)
-        with pytest.raises(MemoryError, match="no pinned memory left"):
+    bad = next(step for step in count() if any(map(touches_damage, sampler.batch(step))))
+    with SegmentReader(split) as reader, BatchLoader(reader, sampler, threads=2, prefetch=4) as loader:
+        for _ in range(bad):
+            next(loader)
+        with pytest.raises(UserError, match="damaged near row 48"):
             next(loader)
     assert not loader_threads()
+
+
+def test_memory_is_allocated_by_whoever_asks_for_batches(reader: SegmentReader, sampler: SegmentSampler) -> None:
+    threads = set()
+
+    def allocate(shape: tuple[int, ...], kind: Any) -> Any:
+        threads.add(threading.current_thread())
+        return np.empty(shape, kind)
+
+    with BatchLoader(reader, sampler, threads=2, prefetch=3, allocate=allocate) as loader:
+        for _ in zip(loader, range(5), strict=False):
+            pass
+    assert threads == {threading.current_thread()}
 
 
 def test_closing_ends_the_batches_and_the_threads(reader: SegmentReader, sampler: SegmentSampler) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from framedream.data.dataset import Split
@@ -62,6 +62,19 @@ def test_any_batch_can_be_drawn_again(seed: int, step: int) -> None:
     assert batch != sampler.batch(step + 1)
     assert batch != SegmentSampler(LENGTHS, 5, 16, seed + 1).batch(step)
     assert {(one.episode, one.start) for one in batch} <= all_starts(LENGTHS, 5)
+
+
+@given(lengths=episode_lengths, length=st.integers(1, 20), ranks=st.sampled_from([1, 4]), cross_episodes=st.booleans())
+def test_first_frames_are_those_of_the_segments(
+    lengths: list[int], length: int, ranks: int, cross_episodes: bool
+) -> None:
+    assume(max(lengths) >= length)
+    before = np.cumsum([0, *lengths])
+    for rank in range(ranks):
+        sampler = SegmentSampler(lengths, length, 8, 3, rank, ranks, cross_episodes)
+        for step in range(3):
+            expected = [before[segment.episode] + segment.start for segment in sampler.batch(step)]
+            assert sampler.first_frames(step).tolist() == expected
 
 
 @given(ranks=st.sampled_from([1, 2, 4]), step=st.integers(0, 1000))

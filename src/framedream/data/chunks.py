@@ -137,16 +137,17 @@ class CompressedRows:
         # A bit set in the mask says that a filter was left out for this chunk: HDF5 allows it where it does not help.
         if self._has_checksum and not mask & CHECKSUM_LEFT_OUT:
             end -= CHECKSUM_BYTES
-        source = self._file.memory[first:end]
-        if mask & COMPRESSION_LEFT_OUT:
-            target[:] = source[skipped : skipped + len(target)]
-            return
-        # Only a stretch that begins with its chunk can be decompressed where it is wanted.
-        buffer = _workspace.scratch(skipped + len(target)) if skipped else target
-        try:
-            size = _workspace.decompressor.stream_reader(source).readinto(buffer)
-        except zstandard.ZstdError as error:
-            raise self._damaged(chunk) from error
+        # Released before an error travels on: its traceback would hold this place, and the file could not be closed.
+        with self._file.memory[first:end] as source:
+            if mask & COMPRESSION_LEFT_OUT:
+                target[:] = source[skipped : skipped + len(target)]
+                return
+            # Only a stretch that begins with its chunk can be decompressed where it is wanted.
+            buffer = _workspace.scratch(skipped + len(target)) if skipped else target
+            try:
+                size = _workspace.decompressor.stream_reader(source).readinto(buffer)
+            except zstandard.ZstdError as error:
+                raise self._damaged(chunk) from error
         if size != len(buffer):
             raise self._damaged(chunk)
         if skipped:

@@ -22,8 +22,9 @@ class BatchLoader:
     """Endless batches `first_step`, `first_step + 1`, … in order.
 
     At most `prefetch` batches exist before they are asked for, so memory is bounded. `allocate(shape, dtype)` gives
-    the array that a batch's frames are written to (pinned memory, for example); it is called from the threads. An
-    error while reading is raised by the `next` that would have returned that batch.
+    the array that a batch's frames are written to (pinned memory, for example). It is called by whoever asks for
+    batches, never from the threads, which must leave a GPU alone: work of another thread spoils the capture of a CUDA
+    graph. An error while reading is raised by the `next` that would have returned that batch.
     """
 
     def __init__(
@@ -47,13 +48,12 @@ class BatchLoader:
             self._read_one_more()
 
     def _read_one_more(self) -> None:
-        self._ahead.append(self._pool.submit(self._read, self._next_step))
+        shape = (self._sampler.batch_size, self._sampler.starts.segment_length, *self._reader.frame_shape)
+        self._ahead.append(self._pool.submit(self._read, self._next_step, self._allocate(shape, np.uint8)))
         self._next_step += 1
 
-    def _read(self, step: int) -> Batch:
-        ids = self._sampler.batch(step)
-        shape = (len(ids), ids[0].length, *self._reader.frame_shape)
-        return self._reader.read_batch(ids, self._allocate(shape, np.uint8))
+    def _read(self, step: int, frames_out: NDArray[np.uint8]) -> Batch:
+        return self._reader.read_batch(self._sampler.batch(step), frames_out)
 
     def __iter__(self) -> Self:
         return self

@@ -29,6 +29,8 @@ class AdmissibleStarts:
             starts = np.maximum(frames - segment_length + 1, 0)
             longest, kind = int(frames.max(initial=0)), "frames in the longest episode"
         self._ends = np.cumsum(starts)
+        self._starts_before = self._ends - starts
+        self._frames_before = np.cumsum(frames) - frames
         self.count = int(starts.sum())
         if segment_length < 1 or self.count == 0:
             raise UserError(
@@ -38,12 +40,21 @@ class AdmissibleStarts:
 
     def segments(self, numbers: NDArray[np.int64]) -> list[SegmentId]:
         """The segments that begin at these starts."""
-        episodes = np.searchsorted(self._ends, numbers, side="right")
-        before = np.concatenate(([0], self._ends))[episodes]
+        episodes, frames = self._places(numbers)
         return [
-            SegmentId(int(episode), int(start), self.segment_length)
-            for episode, start in zip(episodes, numbers - before, strict=True)
+            SegmentId(episode, frame, self.segment_length)
+            for episode, frame in zip(episodes.tolist(), frames.tolist(), strict=True)
         ]
+
+    def first_frames(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same as the number of each segment's first frame, counted through all episodes of the split."""
+        episodes, frames = self._places(numbers)
+        return self._frames_before[episodes] + frames
+
+    def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The episodes of these starts and the frames there."""
+        episodes = np.searchsorted(self._ends, numbers, side="right")
+        return episodes, numbers - self._starts_before[episodes]
 
 
 class SegmentSampler:
@@ -73,8 +84,15 @@ class SegmentSampler:
 
     def batch(self, step: int) -> list[SegmentId]:
         """This rank's batch at `step`."""
+        return self.starts.segments(self._drawn(step))
+
+    def first_frames(self, step: int) -> NDArray[np.int64]:
+        """The same batch as the numbers of the segments' first frames, counted through all episodes of the split."""
+        return self.starts.first_frames(self._drawn(step))
+
+    def _drawn(self, step: int) -> NDArray[np.int64]:
         drawn = _generator(self.seed, step).integers(self.starts.count, size=self.batch_size * self.ranks)
-        return self.starts.segments(drawn[self.rank * self.batch_size : (self.rank + 1) * self.batch_size])
+        return drawn[self.rank * self.batch_size : (self.rank + 1) * self.batch_size]
 
 
 def evaluation_index(split: Split, sequences: int, length: int, seed: int = 0) -> list[SegmentId]:
