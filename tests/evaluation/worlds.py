@@ -140,6 +140,13 @@ class FakeSimulator(nn.Module):
     def decode(self, state: State) -> Tensor:
         return state.hidden
 
+    def step(self, state: State, action: Tensor) -> State:
+        state = self.advance(state, action)
+        return state.seen(self.decode(state))
+
+    def picture(self, frames: Tensor) -> Tensor:
+        return frames
+
 
 def count_on(frame: Bytes, action: int) -> Bytes:
     """The counting environment's own rule: a perfect simulator."""

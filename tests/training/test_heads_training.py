@@ -24,6 +24,7 @@ from framedream.data.segment import SegmentId
 from framedream.errors import UserError
 from framedream.evaluation.results import read_results
 from framedream.evaluation.store import results_folder
+from framedream.training.batches import DeviceBatch
 from framedream.training.heads import HeadsLearner
 from framedream.training.learner import Learner
 from framedream.training.loop import train_on_batch
@@ -148,12 +149,14 @@ def test_they_are_shown_the_transition_into_each_state(data: Path) -> None:
     lengths = opened.split("train").episodes.length
     ids = [SegmentId(episode, int(lengths[episode]) - 14, 14) for episode in range(3)]  # to the last frame
     with SegmentReader(opened.split("train"), states=False) as reader:
-        batch = reader.read_batch(ids)
+        read = reader.read_batch(ids)
+    columns = (read.frames, read.actions, read.rewards, read.terminations)
+    batch = DeviceBatch(*(torch.from_numpy(column) for column in columns))
     train_on_batch(learner, batch, Phase(None, "ppppp", segments=2, warm_up=4), 2, lambda update: 1e-4, lambda _: None)
     (hidden, rewards, ends), (_, later_rewards, later_ends) = shown
     assert hidden.shape == (3, 5, 8)
     assert not hidden.requires_grad
-    left = (batch.frames == 1).any(axis=2).argmax(axis=2)
+    left = (read.frames == 1).any(axis=2).argmax(axis=2)
     arrived = (left == SIZE - SQUARE).astype(np.float32) - (left == 0)
     np.testing.assert_array_equal(rewards, arrived[:, 4:9])
     np.testing.assert_array_equal(later_rewards, arrived[:, 9:14])

@@ -17,12 +17,16 @@ from recording import SIZE, counting_data_set
 from framedream.checkpoint.run_folder import METRICS_FILE, read_metrics
 from framedream.data.dataset import DataSet
 from framedream.data.reader import SegmentReader
-from framedream.data.segment import Batch, SegmentId
+from framedream.data.segment import SegmentId
 from framedream.errors import UserError
 from framedream.experiments.presets import PRESETS
+from framedream.model.codec_spec import codec_for
+from framedream.model.simulator import Simulator, SimulatorSpec
+from framedream.model.statistics import FrameStatistics
+from framedream.training.batches import DeviceBatch
 from framedream.training.interruption import Stop
 from framedream.training.learner import Learner, Position
-from framedream.training.loop import Update, prediction_loss, train_on_batch
+from framedream.training.loop import Update, train_on_batch
 from framedream.training.records import Diverged, Records
 from framedream.training.scheme import Phase
 from framedream.training.session import in_words, score
@@ -39,11 +43,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     return counting_data_set(tmp_path_factory.mktemp("counting") / "data", train=40)
 
 
+def any_simulator() -> Simulator:
+    spec = SimulatorSpec.named("base", codec_for(16, 16), 2)
+    return Simulator(spec, FrameStatistics(torch.zeros(3, 1, 1), None))
+
+
 def test_the_loss_is_the_papers_error() -> None:
     generator = np.random.default_rng(0)
     x, predicted = generator.normal(size=(2, 5, 7, 3, 4, 6))
     per_frame = [((x[b, t] - predicted[b, t]) ** 2).sum() / 3 for b in range(5) for t in range(7)]
-    loss = prediction_loss(torch.tensor(predicted, dtype=torch.float32), torch.tensor(x, dtype=torch.float32))
+    loss = any_simulator().error(torch.tensor(predicted, dtype=torch.float32), torch.tensor(x, dtype=torch.float32))
     assert loss.item() == pytest.approx(np.mean(per_frame), rel=1e-5)
 
 
@@ -57,7 +66,7 @@ def test_pixels_that_moved_count_as_often_as_told() -> None:
         weight = 5 if any(x[b, t, :, row, column]) else 1
         total += weight * ((x[b, t, :, row, column] - predicted[b, t, :, row, column]) ** 2).sum() / 3
     assert 0 < (x != 0).any(axis=2).mean() < 1
-    loss = prediction_loss(torch.tensor(predicted).float(), torch.tensor(x).float(), moving_weight=5)
+    loss = any_simulator().error(torch.tensor(predicted).float(), torch.tensor(x).float(), moving_weight=5)
     assert loss.item() == pytest.approx(total / 6, rel=1e-5)
 
 
@@ -86,11 +95,11 @@ def test_images_are_measured_all_over_the_data(data: DataSet) -> None:
     np.testing.assert_allclose(statistics.background.numpy(), expected, atol=0.02)
 
 
-def drawn_batch(length: int) -> Batch:
+def drawn_batch(length: int) -> DeviceBatch:
     generator = np.random.default_rng(0)
-    nothing = np.zeros((4, length))
-    frames = generator.integers(256, size=(4, length, SIZE, SIZE), dtype=np.uint8)
-    return Batch(frames, generator.integers(3, size=(4, length)), nothing, nothing, nothing, None, ())  # type: ignore[arg-type]
+    nothing = torch.zeros(4, length)
+    frames = torch.from_numpy(generator.integers(256, size=(4, length, SIZE, SIZE), dtype=np.uint8))
+    return DeviceBatch(frames, torch.from_numpy(generator.integers(3, size=(4, length))), nothing, nothing.bool())
 
 
 def gradients(data: DataSet, run: RunSpec, phase: Phase, half: bool) -> dict[str, torch.Tensor]:
@@ -223,7 +232,7 @@ def test_the_optimisers_state_goes_with_the_learner(data: DataSet) -> None:
         phase = Phase(None, "op", warm_up=2)
         batch = drawn_batch(phase.sequence_length)
 
-        def step(learner: Learner, phase: Phase = phase, batch: Batch = batch) -> None:
+        def step(learner: Learner, phase: Phase = phase, batch: DeviceBatch = batch) -> None:
             train_on_batch(learner, batch, phase, 1, lambda update: 1e-2, lambda update: None)
 
         learner = new_learner(data, run, CPU)

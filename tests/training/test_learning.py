@@ -19,9 +19,10 @@ from framedream.data.reader import SegmentReader
 from framedream.data.sampler import evaluation_index
 from framedream.experiments.presets import PRESETS
 from framedream.model.simulator import Simulator
+from framedream.training.batches import StreamedFrames
 from framedream.training.loop import train
 from framedream.training.scheme import SCHEMES, Scheme
-from framedream.training.setup import batches_of, learning_rate, new_learner
+from framedream.training.setup import learning_rate, new_learner
 from framedream.training.specification import RunSpec
 
 WARM_UP, STEPS, UPDATES = 4, 8, 150
@@ -100,12 +101,12 @@ def check_learning(world: World, run: RunSpec) -> None:
     learner = new_learner(world.data, run, torch.device("cpu"))
     scheme = shortened(run.phases(learner.simulator.prediction_independent))
     split = world.data.split("train")
-    with SegmentReader(split, states=False) as reader:
+    with StreamedFrames(split, run, learner.device) as source:
         train(
             learner,
             scheme,
             UPDATES,
-            open_batches=batches_of(reader, split.episodes.length, run, learner.device),
+            open_batches=source.open,
             learning_rate=learning_rate(run, scheme),
             on_update=lambda update: None,
             go_on=lambda: True,

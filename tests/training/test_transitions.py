@@ -10,13 +10,11 @@ import pytest
 from recording import RecordingSimulator, counting_data_set
 
 from framedream.data.dataset import DataSet
-from framedream.data.reader import SegmentReader
-from framedream.data.segment import Batch
 from framedream.envs.counting import read_count
+from framedream.training.batches import DeviceBatch, StreamedFrames
 from framedream.training.learner import Learner
 from framedream.training.loop import Update, train
 from framedream.training.scheme import SCHEMES, Phase, Scheme, named_scheme
-from framedream.training.setup import batches_of
 from framedream.training.specification import RunSpec
 
 BATCH = 2
@@ -32,7 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
 class Seen:
     """What one update saw: the batch, and per transition since the last update what it read and whether it learnt."""
 
-    batch: Batch
+    batch: DeviceBatch
     transitions: list[tuple[int, list[tuple[str, int]], list[int], bool]]
     old_gradients: bool
 
@@ -42,16 +40,15 @@ def watch(data: DataSet, scheme: Scheme, updates: int, variant: str = "base") ->
     simulator = RecordingSimulator(variant)
     learner = Learner(simulator, RUN)
     seen: list[Seen] = []
-    batches: list[Batch] = []
+    batches: list[DeviceBatch] = []
     reported = 0
 
-    with SegmentReader(data.split("train"), states=False) as reader:
-        open_real = batches_of(reader, data.split("train").episodes.length, RUN, learner.device)
+    with StreamedFrames(data.split("train"), RUN, learner.device) as source:
 
-        def open_batches(length: int, first: int) -> AbstractContextManager[Iterator[Batch]]:
+        def open_batches(length: int, first: int) -> AbstractContextManager[Iterator[DeviceBatch]]:
             @contextmanager
-            def remembered() -> Iterator[Iterator[Batch]]:
-                with open_real(length, first) as loader:
+            def remembered() -> Iterator[Iterator[DeviceBatch]]:
+                with source.open(length, first) as loader:
                     yield (batches.append(batch) or batch for batch in loader)
 
             return remembered()
@@ -85,7 +82,9 @@ def watch(data: DataSet, scheme: Scheme, updates: int, variant: str = "base") ->
     return seen
 
 
-def expected_readings(batch: Batch, phase: Phase, segment: int) -> list[tuple[int, list[tuple[str, int]], list[int]]]:
+def expected_readings(
+    batch: DeviceBatch, phase: Phase, segment: int
+) -> list[tuple[int, list[tuple[str, int]], list[int]]]:
     """From the words of the paper: what the transitions of one segment read, and the actions they take."""
     counts = [[read_count(frame) for frame in sequence] for sequence in batch.frames]
     tau, steps = phase.warm_up, len(phase.feed)

@@ -49,6 +49,8 @@ class Train:
     """Ready-made run to start from."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute; auto: on a GPU where there is one."""
+    compile: bool = True
+    """On a GPU in bfloat16: kernels that are compiled the first time, and updates captured as graphs."""
     resume: bool = False
     """Go on with the run in --out (or begin it, where there is none yet)."""
     minutes: float | None = None
@@ -67,9 +69,12 @@ def main(arguments: list[str]) -> None:
     from framedream.training.run import run_training
 
     device = _device(wanted.device)
+    fast = wanted.compile and device.type == "cuda" and wanted.run.precision == "bfloat16"
     data = open_data_set(wanted.data)
     refuse_misfit(wanted.preset, wanted.data, data.recording.frame_shape, data.recording.action_meanings)
     with _Progress() as progress, _enough_memory():
+        if fast:
+            progress.say("Compiling for this GPU; kernels are kept for the next run (--no-compile does without).")
         outcome = run_training(
             data,
             wanted.out,
@@ -80,6 +85,7 @@ def main(arguments: list[str]) -> None:
             evaluate=_evaluation(data, wanted.run),
             resume=wanted.resume,
             minutes=wanted.minutes,
+            fast=fast,
         )
     if outcome == "finished":
         words = shlex.join(["framedream", "evaluate", str(wanted.out), "--data", str(wanted.data)])

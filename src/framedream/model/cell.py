@@ -92,6 +92,23 @@ class Fusion(nn.Module):
         return reduce(torch.add, terms)
 
 
+class Gating(nn.Module):
+    """The end of every step: gates and cell update out of their sums, then the next h and c (Eqs. 3-5)."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+    def forward(self, sums: Tensor, cell: Tensor, addition: Tensor | None) -> tuple[Tensor, Tensor]:
+        candidate = torch.tanh(sums[:, -self.hidden :])
+        gates = torch.sigmoid(sums[:, : -self.hidden]).chunk(sums.shape[1] // self.hidden - 1, dim=1)
+        cell = gates[1] * cell + gates[0] * candidate
+        if addition is not None:
+            cell = cell + gates[3] * addition
+        # c may be kept more accurately than everything else is computed.
+        return (gates[2] * torch.tanh(cell)).to(sums.dtype), cell
+
+
 class Cell(nn.Module):
     """s_{t-1}, a_{t-1}, z_{t-1} → s_t for one `TransitionSpec`.
 
@@ -122,6 +139,7 @@ class Cell(nn.Module):
         # One bias per unit, or per channel where the state is convolved. The paper omits biases "for simplicity".
         units = sizes.hidden if spec.operation == "dense" else sizes.shape[0]
         self.bias = nn.Parameter(torch.empty(len(self.readers), units))
+        self.gating = Gating(sizes.hidden)
         projected = spec.encoding_gate == "projected" and sizes.encoding > 0
         self.encoding_projection = Dense(sizes.encoding, sizes.hidden) if projected else None
         self.encoding_bias = nn.Parameter(torch.empty(sizes.hidden)) if projected else None
@@ -155,7 +173,7 @@ class Cell(nn.Module):
         return Prepared(sums, tuple(factors), self._addition(encoding))
 
     def forward(self, hidden: Tensor, cell: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
-        """The next h and c (Eqs. 3-5)."""
+        """The next h and c."""
         sums, factors = prepared.sums, prepared.factors
         if "h" in self.reads:
             sums = sums + self._read("h", hidden)
@@ -164,12 +182,8 @@ class Cell(nn.Module):
             if fusion.reads_hidden:
                 own, factors = factors[: len(fusion.products)], factors[len(fusion.products) :]
                 sums = sums + self._read(name, fusion(own, hidden))
-        candidate = torch.tanh(sums[:, -self.sizes.hidden :])
-        gates = torch.sigmoid(sums[:, : -self.sizes.hidden]).chunk(len(self.readers) - 1, dim=1)
-        cell = gates[1] * cell + gates[0] * candidate
-        if prepared.addition is not None:
-            cell = cell + gates[3] * prepared.addition
-        return gates[2] * torch.tanh(cell), cell
+        hidden, cell = self.gating(sums, cell, prepared.addition)
+        return hidden, cell
 
     def _bias(self) -> Tensor:
         if self.spec.operation == "dense":

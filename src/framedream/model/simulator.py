@@ -24,6 +24,7 @@ from framedream.model.statistics import FrameStatistics
 __all__ = ["Simulator", "SimulatorSpec", "State", "parameter_count"]
 
 OBSERVED, PREDICTED = "o", "p"
+JUST_VISIBLE = 0.5 / 255  # a pixel that differs from the background differs by a whole byte in some channel
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,28 @@ class Simulator(nn.Module):
             return True
         return self.palette is not None and np.array_equal(self.palette.cpu().numpy(), palette)
 
+    def picture(self, frames: Tensor) -> Tensor:
+        """Frames as states hold them (N,…) → (N,3,H,W): the same here, but doubles hold them in forms of their own."""
+        return frames
+
+    def frames_of(self, pictures: Tensor) -> Tensor:
+        """The way back, from (N,3,H,W) to frames as states hold them."""
+        return pictures
+
     def to_bytes(self, frames: Tensor) -> Tensor:
         """(…,3,H,W) → uint8 (…,H,W,3) RGB to look at: clamped and rounded."""
         return ((frames + self.background) * 255).round().clamp(0, 255).to(torch.uint8).movedim(-3, -1)
+
+    def error(self, predictions: Tensor, frames: Tensor, moving_weight: float = 1.0) -> Tensor:
+        """Σ‖x - x̂‖²/3 of frames (B,T,…), averaged over sequences and steps: the paper's prediction error, in training.
+
+        With a `moving_weight`, pixels that differ from the background (which is 0 here) count that many times.
+        """
+        squares = (predictions.float() - frames).square()
+        if moving_weight != 1:
+            moving = (frames.abs() > JUST_VISIBLE).any(dim=2, keepdim=True)
+            squares = squares * torch.where(moving, moving_weight, 1.0)
+        return squares.sum(dim=(2, 3, 4)).mean() / 3
 
     def initial_state(self, batch: int) -> State:
         """s_1 = 0."""
@@ -127,6 +147,11 @@ class Simulator(nn.Module):
         """x̂_t (B,3,H,W), unclamped."""
         frames: Tensor = self.decoder(state.hidden, self._one_hot(state.action))
         return frames
+
+    def step(self, state: State, action: Tensor) -> State:
+        """One action further, with the frame that is predicted there."""
+        state = self.advance(state, action)
+        return state.seen(self.decode(state))
 
     def observe(self, state: State, frames: Tensor, actions: Tensor) -> list[State]:
         """`advance` with observed frames x_t… (B,L,3,H,W) and actions a_t… (B,L), encoded at once: s_{t+1}…s_{t+L}."""

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from framedream.model.heads import Heads
-from framedream.model.simulator import Simulator
+from framedream.model.simulator import Simulator, State
+from framedream.training.fast_updates import FastUpdates, Learnt
 from framedream.training.heads import HeadsLearner
+from framedream.training.objective import predict_segment
 from framedream.training.optimiser import (
     RunningNormClip,
     gradient_norm,
@@ -19,6 +21,7 @@ from framedream.training.optimiser import (
     restore_state,
     state_tensors,
 )
+from framedream.training.scheme import Phase
 from framedream.training.specification import RunSpec
 
 
@@ -38,36 +41,60 @@ class Position:
 
 
 class Learner:
-    """A simulator in training, perhaps with heads, which learn beside it."""
+    """A simulator in training, perhaps with heads, which learn beside it.
 
-    def __init__(self, simulator: Simulator, run: RunSpec, heads: Heads | None = None) -> None:
+    A `fast` one computes updates with the simulator's double (`framedream.fast`), on a GPU as one captured graph.
+    """
+
+    def __init__(self, simulator: Simulator, run: RunSpec, heads: Heads | None = None, fast: bool = False) -> None:
         self.simulator = simulator
         self.heads = None if heads is None else HeadsLearner(heads)
         self.position = Position()
         self.device = simulator.background.device
         self._parameters = dict(simulator.named_parameters())
-        self._optimiser = make_optimiser(run.optimiser, self._parameters.values())
+        rate = torch.zeros((), device=self.device) if fast and self.device.type == "cuda" else 0.0
+        self._optimiser = make_optimiser(run.optimiser, self._parameters.values(), rate)
         self._clip = RunningNormClip(self.device) if run.clip else None
         self._loss_scale = run.loss_scale
-        self.moving_weight = run.moving_weight
+        self._moving_weight = run.moving_weight
         self._half = run.precision == "bfloat16" and self.device.type == "cuda"
+        self._fast = FastUpdates(self, self._loss_scale, self._moving_weight) if fast else None
 
-    def arithmetic(self) -> torch.autocast:
-        """The context for forward passes."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._half)
-
-    def update(self, loss: Tensor, learning_rate: float) -> Tensor:
-        """One step of the optimiser; returns the norm of the gradient."""
-        self._optimiser.zero_grad()
+    def learn(self, frames: Tensor, actions: Tensor, state: State | None, phase: Phase, learning_rate: float) -> Learnt:
+        """One update on a segment of sequences of bytes (B,L,…); `state` is where the segment before it ended."""
+        self._set_rate(learning_rate)
+        if self._fast is not None:
+            return self._fast.learn(frames, actions, state, phase, self.position.updates)
+        simulator = self.simulator
+        self.forget_gradients()
+        half = torch.autocast(self.device.type, torch.bfloat16, enabled=self._half)
+        loss, states = predict_segment(
+            simulator, simulator.normalise(frames), actions, state, phase, half, self._moving_weight
+        )
         (loss * self._loss_scale).backward()  # type: ignore[no-untyped-call]
+        norm = self.step()
+        return Learnt(loss.detach(), norm, [state.detach() for state in states])
+
+    def forget_gradients(self) -> None:
+        """Before an update: nothing is added up yet."""
+        for parameter in self._parameters.values():
+            parameter.grad = None
+
+    def step(self) -> Tensor:
+        """Clip the gradients and step; returns their norm before."""
         gradients = [parameter.grad for parameter in self._parameters.values() if parameter.grad is not None]
         norm = gradient_norm(gradients)
         if self._clip is not None:
             self._clip(gradients, norm)
-        for group in self._optimiser.param_groups:
-            group["lr"] = learning_rate
         self._optimiser.step()
         return norm
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self._optimiser.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)  # captured graphs read it where it lies
+            else:
+                group["lr"] = rate
 
     def is_finite(self) -> bool:
         """Whether no parameter has become infinite or not a number."""

@@ -22,7 +22,7 @@ class GravesRMSProp(Optimizer):
     def __init__(
         self,
         parameters: Iterable[Tensor],
-        lr: float = 1e-5,
+        lr: float | Tensor = 1e-5,
         *,
         decay: float = 0.95,
         momentum: float = 0.9,
@@ -63,16 +63,22 @@ class GravesRMSProp(Optimizer):
         torch._foreach_clamp_min_(root, 0.0)
         torch._foreach_add_(root, group["epsilon"])
         torch._foreach_sqrt_(root)
+        steps = torch._foreach_div(gradients, root)
+        torch._foreach_mul_(steps, group["lr"])
         torch._foreach_mul_(changes, group["momentum"])
-        torch._foreach_addcdiv_(changes, gradients, root, -group["lr"])
+        torch._foreach_sub_(changes, steps)
         torch._foreach_add_(parameters, changes)
 
 
-def make_optimiser(name: str, parameters: Iterable[Tensor]) -> Optimizer:
-    """`rmsprop` (the paper's) or `adamw` (the modern recipe's); the learning rate is set before every update."""
+def make_optimiser(name: str, parameters: Iterable[Tensor], rate: float | Tensor = 0.0) -> Optimizer:
+    """`rmsprop` (the paper's) or `adamw` (the modern recipe's); the learning rate is set before every update.
+
+    A rate in a tensor is for updates that are captured in a graph, which read it, and count their steps, on the device.
+    """
     if name == "rmsprop":
-        return GravesRMSProp(parameters)
-    return torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.0, foreach=True)
+        return GravesRMSProp(parameters, lr=rate)
+    kind = {"fused": True, "capturable": True} if isinstance(rate, Tensor) else {"foreach": True}
+    return torch.optim.AdamW(parameters, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, **kind)
 
 
 def state_tensors(optimiser: Optimizer, parameters: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -91,9 +97,11 @@ def restore_state(
     for name, parameter in parameters.items():
         start = f"{prefix}.{name}."
         state = {key.removeprefix(start): value for key, value in tensors.items() if key.startswith(start)}
-        # AdamW counts its steps on the CPU; everything else has the parameter's shape and place.
+        # AdamW counts its steps on the CPU, unless a captured graph counts them.
+        on_device = isinstance(optimiser.param_groups[0]["lr"], Tensor)
         optimiser.state[parameter] = {
-            key: value if key == "step" else value.to(parameter.device) for key, value in state.items()
+            key: value if key == "step" and not on_device else value.to(parameter.device)
+            for key, value in state.items()
         }
 
 

@@ -11,14 +11,13 @@ from framedream.checkpoint.checkpoint import open_checkpoint
 from framedream.checkpoint.folder import remove_leftovers
 from framedream.checkpoint.run_folder import METRICS_FILE, only_trainer, step_folders
 from framedream.data.dataset import DataSet
-from framedream.data.reader import SegmentReader
 from framedream.errors import UserError
 from framedream.training.interruption import Stop
 from framedream.training.loop import train
 from framedream.training.records import TENSORBOARD_FOLDER, Records
+from framedream.training.resident import choose_source
 from framedream.training.session import Display, Evaluate, Outcome, Session
 from framedream.training.setup import (
-    batches_of,
     configuration,
     learning_rate,
     new_learner,
@@ -40,6 +39,7 @@ def run_training(
     evaluate: Evaluate | None = None,
     resume: bool = False,
     minutes: float | None = None,
+    fast: bool = False,
 ) -> Outcome:
     """Train in the folder `out`, from the beginning or from its newest checkpoint."""
     simulator_spec = run.simulator(*data.recording.frame_shape, len(data.recording.action_meanings))
@@ -53,9 +53,9 @@ def run_training(
         if step_folders(out):
             checkpoint = open_checkpoint(out)
             refuse_other_run(checkpoint, data, run)
-            learner, score = resumed_learner(checkpoint, run, device), checkpoint.training.get("score")
+            learner, score = resumed_learner(checkpoint, run, device, fast), checkpoint.training.get("score")
         else:
-            learner = new_learner(data, run, device)
+            learner = new_learner(data, run, device, fast)
         session = Session(
             learner,
             out,
@@ -68,13 +68,13 @@ def run_training(
             score,
         )
         split = data.split("train")
-        reader = stack.enter_context(SegmentReader(split, states=False, cross_episodes=run.cross_episodes))
+        source = stack.enter_context(choose_source(split, run, device))
         session.begin()
         train(
             learner,
             scheme,
             run.updates,
-            open_batches=batches_of(reader, split.episodes.length, run, device),
+            open_batches=source.open,
             learning_rate=learning_rate(run, scheme),
             on_update=session.on_update,
             go_on=session.go_on,

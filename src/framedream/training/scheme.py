@@ -63,6 +63,11 @@ class Phase:
         """Frames of one training sequence, warm-up included."""
         return self.warm_up + self.segments * self.prediction_length
 
+    def rows_of(self, segment: int) -> slice:
+        """The frames of a sequence that an update on this segment needs: what it predicts, and what goes before."""
+        first = self.warm_up + segment * self.prediction_length
+        return slice(0 if segment == 0 else first - 1, first + self.prediction_length)
+
     def frames_seen(self, batch_size: int, segment: int) -> tuple[int, int]:
         """Frames that one update on this segment of a batch sees: with the warm-up, and without it."""
         predicted = batch_size * self.prediction_length

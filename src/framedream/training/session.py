@@ -75,9 +75,12 @@ class Session:
 
     def go_on(self) -> bool:
         position = self._learner.position
+        due = self._is_due(self._run.log_every)
+        if due:
+            self._check()  # waits for a GPU to finish what it was told: that is training time too
         position.seconds += time.monotonic() - self._clock
         self._display.advance(position.updates)
-        if self._is_due(self._run.log_every):
+        if due:
             self._log()
         if self._is_due(self._run.evaluate_every):
             self._measure()

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from framedream import __version__
 from framedream.checkpoint.checkpoint import Checkpoint
 from framedream.checkpoint.configuration import Configuration
 from framedream.data.dataset import DataSet
-from framedream.data.loader import BatchLoader
-from framedream.data.reader import SegmentReader
-from framedream.data.sampler import SegmentSampler
 from framedream.errors import UserError
 from framedream.model.simulator import Simulator
 from framedream.training.heads import new_heads
@@ -46,19 +40,19 @@ CHANGEABLE = frozenset(
 )
 
 
-def new_learner(data: DataSet, run: RunSpec, device: torch.device) -> Learner:
+def new_learner(data: DataSet, run: RunSpec, device: torch.device, fast: bool = False) -> Learner:
     """A learner that has learnt nothing yet."""
     recording = data.recording
     torch.manual_seed(run.seed)
     spec = run.simulator(*recording.frame_shape, len(recording.action_meanings))
     statistics = measure_statistics(data.split("train"), data.palette, run.background)
     heads = new_heads(run, spec, data.split("train"))
-    return Learner(Simulator(spec, statistics).to(device), run, None if heads is None else heads.to(device))
+    return Learner(Simulator(spec, statistics).to(device), run, None if heads is None else heads.to(device), fast)
 
 
-def resumed_learner(checkpoint: Checkpoint, run: RunSpec, device: torch.device) -> Learner:
+def resumed_learner(checkpoint: Checkpoint, run: RunSpec, device: torch.device, fast: bool = False) -> Learner:
     """A learner that goes on as if it had never stopped."""
-    learner = Learner(checkpoint.simulator(device), run, checkpoint.heads(device))
+    learner = Learner(checkpoint.simulator(device), run, checkpoint.heads(device), fast)
     learner.restore(checkpoint.training, checkpoint.training_tensors())
     return learner
 
@@ -138,22 +132,3 @@ def learning_rate(run: RunSpec, scheme: Scheme) -> Callable[[int], float]:
         return schedule.at(update - first, end - first)
 
     return at
-
-
-def batches_of(
-    reader: SegmentReader, episode_lengths: NDArray[np.int64], run: RunSpec, device: torch.device
-) -> Callable[[int, int], BatchLoader]:
-    """Opens the run's batches of sequences of one length, from a given batch on."""
-    allocate = _pinned if device.type == "cuda" else np.empty
-
-    def open_batches(length: int, first: int) -> BatchLoader:
-        sampler = SegmentSampler(episode_lengths, length, run.batch_size, run.seed, cross_episodes=run.cross_episodes)
-        return BatchLoader(reader, sampler, first, allocate=allocate)
-
-    return open_batches
-
-
-def _pinned(shape: tuple[int, ...], dtype: Any) -> NDArray[np.uint8]:
-    """Memory that a GPU reads while the processor goes on."""
-    array: NDArray[np.uint8] = torch.empty(shape, dtype=torch.uint8, pin_memory=True).numpy()
-    return array

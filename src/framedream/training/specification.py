@@ -71,8 +71,8 @@ class RunSpec:
     """How many times pixels count that differ from the median image; small objects are learnt sooner."""
     heads: str | None = None
     """What else to predict from the state: reward, end, or reward,end. Frames are learnt as if it were nothing."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Arithmetic on a GPU; CPUs always use float32."""
+    precision: Literal["float32", "bfloat16"] = "bfloat16"
+    """Arithmetic on a GPU, where parameters stay float32 and only bfloat16 is fast; CPUs always use float32."""
     seed: int = 0
     """Decides the initial parameters, the batches and the random slopes."""
 
