@@ -13,8 +13,14 @@ from torch import Tensor
 
 from framedream.checkpoint.configuration import Configuration
 from framedream.checkpoint.folder import check_folder, new_folder
-from framedream.checkpoint.run_folder import TRAINING_FILE, find_checkpoint, read_training, step_folder
-from framedream.checkpoint.tensors import read_tensors, write_tensors
+from framedream.checkpoint.run_folder import (
+    STARTS_FOLDER,
+    TRAINING_FILE,
+    find_checkpoint,
+    read_training,
+    step_folder,
+)
+from framedream.checkpoint.tensors import has_tensors, in_full_precision, read_tensors, write_tensors
 from framedream.errors import UserError
 from framedream.model.heads import Heads
 from framedream.model.heads_spec import HeadsSpec
@@ -35,7 +41,7 @@ class Checkpoint:
 
     def simulator(self, device: str | torch.device = "cpu") -> Simulator:
         """The simulator, rebuilt from what the checkpoint says of it; in evaluation mode."""
-        tensors = read_tensors(self.folder, MODEL)
+        tensors = in_full_precision(read_tensors(self.folder, MODEL))
         statistics = FrameStatistics(tensors["background"], tensors.get("palette"))
         # Without memory at first: drawing initial parameters would take seconds, and random numbers that are not ours.
         with torch.device("meta"):
@@ -52,7 +58,7 @@ class Checkpoint:
             return None
         heads = Heads(HeadsSpec.from_json(self.configuration.heads))
         try:
-            heads.load_state_dict(read_tensors(self.folder, HEADS))
+            heads.load_state_dict(in_full_precision(read_tensors(self.folder, HEADS)))
         except RuntimeError as error:
             raise self._misfit() from error
         return heads.to(device).eval()
@@ -65,18 +71,34 @@ class Checkpoint:
 
     def training_tensors(self) -> dict[str, Tensor]:
         """Optimiser and random states, by name."""
+        if not has_tensors(self.folder, TRAINING):
+            raise UserError(
+                f"{self.folder} was exported without the state of its optimiser, so its training cannot be resumed: "
+                "go on with the run it was exported from."
+            )
         return read_tensors(self.folder, TRAINING)
+
+    @property
+    def starts_folder(self) -> Path:
+        """Where an exported checkpoint has a data set of its own to begin in."""
+        return self.folder.resolve().parent / STARTS_FOLDER
+
+    @property
+    def data_folder(self) -> Path | None:
+        """A data set to begin in, if one is there: the one it was trained on, or else its own starts."""
+        folders = (self.configuration.data_folder, self.starts_folder)
+        return next((folder for folder in folders if folder is not None and folder.exists()), None)
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:
-    """A run's newest checkpoint, or the given one; refused when it is damaged or somebody else's."""
+    """A run's newest checkpoint (`sim:NAME` is a run), or the given one; refused when it is damaged or not ours."""
     folder = find_checkpoint(folder)
     check_folder(folder)
     return Checkpoint(folder, Configuration.read(folder), read_training(folder))
 
 
 def load_simulator(folder: Path | str, device: str | torch.device = "cpu") -> Simulator:
-    """The simulator of a run folder (its newest checkpoint) or of a step folder."""
+    """The simulator of a run folder (its newest checkpoint), of a step folder, or of `sim:NAME`."""
     return open_checkpoint(Path(folder)).simulator(device)
 
 
@@ -85,11 +107,14 @@ def save_checkpoint(
     simulator: Simulator,
     configuration: Configuration,
     training: Mapping[str, Any],
-    training_tensors: Mapping[str, Tensor],
+    training_tensors: Mapping[str, Tensor] | None,
     shard_bytes: int | None = None,
     heads: Heads | None = None,
 ) -> Path:
-    """Write `run/step-N` for N = `training["updates"]`; a checkpoint that is already there stays."""
+    """Write `run/step-N` for N = `training["updates"]`; a checkpoint that is already there stays.
+
+    Without `training_tensors` it can be used, but its training cannot be resumed.
+    """
     step = step_folder(run, training["updates"])
     if step.exists():
         return step
@@ -99,5 +124,6 @@ def save_checkpoint(
         write_tensors(folder, MODEL, simulator.state_dict(), shard_bytes)
         if heads is not None:
             write_tensors(folder, HEADS, heads.state_dict())
-        write_tensors(folder, TRAINING, training_tensors, shard_bytes)
+        if training_tensors is not None:
+            write_tensors(folder, TRAINING, training_tensors, shard_bytes)
     return step

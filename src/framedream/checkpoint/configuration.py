@@ -36,9 +36,10 @@ class Configuration:
         return list(self.environment["action_meanings"])
 
     @property
-    def data_folder(self) -> Path:
-        """Where the data set was that the simulator was trained on."""
-        return Path(str(self.data["folder"]))
+    def data_folder(self) -> Path | None:
+        """Where the data set was that the simulator was trained on; an exported checkpoint knows its name only."""
+        folder = Path(str(self.data["folder"]))
+        return folder if folder.is_absolute() else None
 
     @property
     def frame_size(self) -> tuple[int, int]:

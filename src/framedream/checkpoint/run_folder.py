@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from framedream.checkpoint.folder import FILE_LIST, remove_folder
+from framedream.checkpoint.shipped import folder_of
 from framedream.errors import UserError
 
 TRAINING_FILE = "training.json"
 METRICS_FILE = "metrics.jsonl"
 LOCK_FILE = ".lock"
+STARTS_FOLDER = "starts"
+"""In exported runs: a data set, so that dreams can begin where the one that they were trained on is not."""
 _COUNTED = ("updates", "frames")
 """What every line of the metrics says."""
 _STEP = re.compile(r"step-(\d+)")
@@ -31,8 +34,9 @@ def step_folders(run: Path) -> list[Path]:
     return [path for _, path in sorted(found)]
 
 
-def find_checkpoint(folder: Path) -> Path:
-    """The checkpoint meant by a folder: itself when it is one, the newest one when it is a run."""
+def find_checkpoint(run: Path) -> Path:
+    """The checkpoint meant by a folder or by `sim:NAME`: itself when it is one, the newest one when it is a run."""
+    folder = folder_of(run)
     if not folder.exists():
         raise UserError(f"There is no run or checkpoint at {folder}: `framedream train` makes one.")
     if (folder / FILE_LIST).exists():

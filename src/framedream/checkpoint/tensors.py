@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -29,6 +30,11 @@ def write_tensors(folder: Path, stem: str, tensors: Mapping[str, Tensor], shard_
     _index(folder, stem).write_text(json.dumps(index, indent=1))
 
 
+def has_tensors(folder: Path, stem: str) -> bool:
+    """Whether `write_tensors` wrote any of this name."""
+    return _index(folder, stem).exists() or (folder / f"{stem}.safetensors").exists()
+
+
 def read_tensors(folder: Path, stem: str) -> dict[str, Tensor]:
     """The tensors that `write_tensors` wrote, on the CPU."""
     if not _index(folder, stem).exists():
@@ -38,6 +44,11 @@ def read_tensors(folder: Path, stem: str) -> dict[str, Tensor]:
     for name in sorted(set(places.values())):
         tensors |= load_file(folder / name)
     return tensors
+
+
+def in_full_precision(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What is kept in bfloat16 as the float32 that is computed with; everything else as it is."""
+    return {name: tensor.float() if tensor.dtype == torch.bfloat16 else tensor for name, tensor in tensors.items()}
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:

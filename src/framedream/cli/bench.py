@@ -3,8 +3,11 @@
     framedream bench data
     framedream bench maze
     framedream bench torcs
+    framedream bench train
+    framedream bench rollout
     framedream bench simulated
     framedream bench play
+    framedream bench all --json
 
 Compares with the straightforward way of doing the same, or with what the project asks of itself, all in one run.
 """
@@ -29,8 +32,11 @@ BENCHES = {
     "data": Bench("bench_data", "recording and reading"),
     "maze": Bench("bench_maze", "the mazes: drawing, walking, replaying"),
     "torcs": Bench("bench_torcs", "the race track: frames, resets, starts"),
+    "train": Bench("bench_train", "training: frames a second of the fast path and of plain PyTorch"),
+    "rollout": Bench("bench_rollout", "rollouts: steps a second of the fast path and of plain PyTorch"),
     "simulated": Bench("bench_simulated", "simulated environments: steps a second, alone and in thousands"),
     "play": Bench("bench_play", "playing: from a key to a drawn frame, many players at once"),
+    "all": Bench("bench_all", "all of these, one after the other"),
 }
 
 

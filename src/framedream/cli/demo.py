@@ -28,6 +28,8 @@ SHOWN = {
     "mean frame": "the mean of all training frames",
     "blend": "the best blend of these two: what is possible without any dynamics",
 }
+SHIPPED = "sim:pong"
+"""What learnt the same game for longer than anybody wants to wait for a demonstration."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def main(arguments: list[str]) -> None:
         command.main(words[1:])
 
     from framedream.checkpoint.run_folder import find_checkpoint
+    from framedream.checkpoint.shipped import shipped_simulators
 
     evaluation = stored_evaluation(find_checkpoint(run))
     if evaluation is None:
@@ -65,6 +68,8 @@ def main(arguments: list[str]) -> None:
     print(f"\n{conclusion(evaluation.measurements[0])}")
     print(f"\nAll of it took {(time.monotonic() - started) / 60:.1f} minutes.")
     print(f"Look at {page} in a browser. To play inside the simulator:\n\n  {program} play {shlex.quote(str(run))}\n")
+    if SHIPPED in shipped_simulators():
+        print(f"To play inside one that learnt for longer, and ships trained:\n\n  {program} play {SHIPPED}\n")
 
 
 def conclusion(measurement: Measurement) -> str:

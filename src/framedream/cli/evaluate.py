@@ -2,7 +2,7 @@
 
 Every sequence is watched for ten frames and then predicted from actions alone. Results go to
 RUN/evaluation/step-N/: results.json, steps.csv, a film and sheets of salient frames; `framedream report` makes a
-page of them.
+page of them. Of simulators that ship with the package (sim:NAME) nothing is written unless --out says where.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Evaluate:
     """The command's options."""
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """A run (its newest checkpoint) or one of its checkpoints, RUN/step-N."""
+    """A run (its newest checkpoint), one of its checkpoints, RUN/step-N, or sim:NAME."""
     data: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """The data set to measure on; by default the one it was trained on."""
+    """The data set to measure on; by default the one it was trained on, or else the starts it was exported with."""
     horizon: int = 200
     """Steps to predict."""
     sequences: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -55,6 +55,8 @@ class Evaluate:
     """Replay some episodes in their environment first: it must make no error at all."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to run the simulator."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Write the results here instead."""
     overwrite: bool = False
     """Measure again what was measured with other settings, and replace it."""
     json: bool = False
@@ -74,23 +76,26 @@ def main(arguments: list[str]) -> None:
     from framedream.checkpoint.run_folder import find_checkpoint, step_folders
     from framedream.evaluation.console import show
     from framedream.evaluation.results import write_results
-    from framedream.evaluation.store import results_folder
 
+    if options.out is not None:
+        _refuse_target(options)
     newest = find_checkpoint(options.run)
-    folders = step_folders(newest.parent) if options.all_checkpoints else [newest]
-    checkpoints = [open_checkpoint(folder) for folder in folders]
+    steps = step_folders(newest.parent) if options.all_checkpoints else [newest]
+    checkpoints = [open_checkpoint(step) for step in steps]
+    folders = [_folder(options, checkpoint) for checkpoint in checkpoints]
     plan = _make_plan(options, checkpoints[-1])
-    stored = [_stored(options, plan, checkpoint) for checkpoint in checkpoints]
+    stored = [_stored(options, plan, *pair) for pair in zip(checkpoints, folders, strict=True)]
     check = plan.check_environment() if options.check_environment else None
     if check is not None:
         print(check, file=sys.stderr)
     evaluations = [
-        known or _measure(plan, checkpoint, showcase=checkpoint is checkpoints[-1])
-        for checkpoint, known in zip(checkpoints, stored, strict=True)
+        known or _measure(plan, checkpoint, folder, showcase=checkpoint is checkpoints[-1])
+        for checkpoint, folder, known in zip(checkpoints, folders, stored, strict=True)
     ]
     if check is not None:
         evaluations[-1] = replace(evaluations[-1], environment_check=check.as_json())
-        write_results(evaluations[-1], results_folder(newest))
+        if folders[-1] is not None:
+            write_results(evaluations[-1], folders[-1])
     if options.json:
         content = [evaluation.as_json() for evaluation in evaluations]
         print(json.dumps(content if options.all_checkpoints else content[0], ensure_ascii=False))
@@ -100,14 +105,39 @@ def main(arguments: list[str]) -> None:
         sys.exit(1)
 
 
+def _refuse_target(options: Evaluate) -> None:
+    """Refuse a folder that cannot be meant, before anything is measured."""
+    from framedream.evaluation.store import evaluation_in
+
+    out = options.out
+    assert out is not None
+    if options.all_checkpoints:
+        raise UserError("--out is a folder for one evaluation: leave it out, or leave --all-checkpoints out.")
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and evaluation_in(out) is None):
+        raise UserError(f"{out} is there and is no evaluation: choose another --out.")
+
+
+def _folder(options: Evaluate, checkpoint: Checkpoint) -> Path | None:
+    """Where results go; None where that would be inside the package, which is not ours to write in."""
+    from framedream.checkpoint.shipped import shipped_name
+    from framedream.evaluation.store import results_folder
+
+    if options.out is None and shipped_name(checkpoint.folder) is not None:
+        return None
+    return options.out or results_folder(checkpoint.folder)
+
+
 def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
     from framedream.data.dataset import open_data_set
     from framedream.evaluation.evaluate import EvaluationPlan, Settings
     from framedream.model.device import chosen_device
 
-    data = options.data or checkpoint.configuration.data_folder
-    if options.data is None and not data.exists():
-        raise UserError(f"The data set it was trained on, {data}, is not there: name one with --data.")
+    data = options.data or checkpoint.data_folder
+    if data is None:
+        name = checkpoint.configuration.data["folder"]
+        raise UserError(f"The data set it was trained on, {name}, is not there: name one with --data.")
+    if options.data is None and data == checkpoint.starts_folder:
+        print(f"Measuring on {data}, the few episodes that it was exported with: --data names more.", file=sys.stderr)
     full = options.full or str(checkpoint.configuration.run.get("preset")).startswith("paper-")
     usual = PAPER_SEQUENCES if full else USUAL_SEQUENCES
     settings = Settings(
@@ -120,27 +150,31 @@ def _make_plan(options: Evaluate, checkpoint: Checkpoint) -> EvaluationPlan:
     return EvaluationPlan(open_data_set(data), settings, chosen_device(options.device), other)
 
 
-def _stored(options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint) -> Evaluation | None:
+def _stored(options: Evaluate, plan: EvaluationPlan, checkpoint: Checkpoint, folder: Path | None) -> Evaluation | None:
     """What was measured before with the same settings; refused if the settings were others."""
-    from framedream.evaluation.store import results_folder, stored_evaluation
+    from framedream.evaluation.store import evaluation_in
 
-    stored = None if options.overwrite else stored_evaluation(checkpoint.folder)
+    stored = None if options.overwrite or folder is None else evaluation_in(folder)
     if stored is None:
         return None
-    folder = results_folder(checkpoint.folder)
+    if options.out is not None and stored.checkpoint["folder"] != str(checkpoint.folder.resolve()):
+        raise UserError(f"{folder} holds the evaluation of another checkpoint: choose another --out.")
     if stored.settings != plan.as_json():
-        raise UserError(f"{folder} holds an evaluation with other settings: add --overwrite to replace it.")
+        raise UserError(
+            f"{folder} holds an evaluation with other settings: add --overwrite to replace it, or choose another --out."
+        )
     print(f"{folder} holds this evaluation already; --overwrite measures again.", file=sys.stderr)
     return stored
 
 
-def _measure(plan: EvaluationPlan, checkpoint: Checkpoint, showcase: bool) -> Evaluation:
+def _measure(plan: EvaluationPlan, checkpoint: Checkpoint, folder: Path | None, showcase: bool) -> Evaluation:
     """Measure one checkpoint and write the results down, with something to look at for the one that matters."""
     from framedream.evaluation.console import EvaluationProgress
     from framedream.evaluation.results import write_results
-    from framedream.evaluation.store import results_folder
 
-    folder = results_folder(checkpoint.folder)
+    if folder is None:
+        with EvaluationProgress(checkpoint.folder.name) as progress:
+            return plan.evaluate(checkpoint, progress)
     with EvaluationProgress(checkpoint.folder.name) as progress, _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -35,7 +35,7 @@ class Explore:
     """The command's options."""
 
     run: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")] = None
-    """A run (its newest checkpoint) or one of its checkpoints, RUN/step-N."""
+    """A run (its newest checkpoint), one of its checkpoints, RUN/step-N, or sim:NAME."""
     simulator: Literal["run", "environment"] = "run"
     """What to plan with: the run's simulator, or the real environment only."""
     sequences: Annotated[int, tyro.conf.arg(metavar="N")] = 100
@@ -65,7 +65,7 @@ class Explore:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to run the simulator."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIR")] = None
-    """Write here instead; without it and without a RUN nothing is written."""
+    """Write here instead; without it, and without a RUN or with sim:NAME, nothing is written."""
     overwrite: bool = False
     """Replace what was explored before."""
     json: bool = False
@@ -78,7 +78,6 @@ def main(arguments: list[str]) -> None:
         Explore, args=arguments, prog="framedream explore", description=__doc__, config=(tyro.conf.FlagCreatePairsOff,)
     )
     from framedream.evaluation.console import EvaluationProgress
-    from framedream.evaluation.exploration import exploration_folder
     from framedream.use.exploration.console import show
     from framedream.use.exploration.experiment import Settings
     from framedream.use.exploration.explorer import Method
@@ -90,7 +89,7 @@ def main(arguments: list[str]) -> None:
     for length in (method.length, *sweep.get("length", [])):
         settings.refuse_length(length)
     checkpoint = _open(options)
-    folder = options.out or (None if checkpoint is None else exploration_folder(checkpoint.folder))
+    folder = options.out or _usual_folder(checkpoint)
     if folder is not None:
         refuse_target(folder, options.overwrite)
     with EvaluationProgress("exploring", "steps") as progress:
@@ -103,6 +102,16 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(exploration.as_json(), ensure_ascii=False))
     else:
         show(exploration)
+
+
+def _usual_folder(checkpoint: Checkpoint | None) -> Path | None:
+    """In the run; None where there is none, or where it is the package's and not ours to write in."""
+    from framedream.checkpoint.shipped import shipped_name
+    from framedream.evaluation.exploration import exploration_folder
+
+    if checkpoint is None or shipped_name(checkpoint.folder) is not None:
+        return None
+    return exploration_folder(checkpoint.folder)
 
 
 def _read_sweep(words: tuple[str, ...]) -> dict[str, list[int]]:

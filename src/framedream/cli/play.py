@@ -1,6 +1,7 @@
 """Play inside a simulator: a web page with the dream beside the real environment.
 
     framedream play runs/pong
+    framedream play sim:pong
     framedream play runs/pong --script actions.json --record pong.mp4
 
 With --script nothing is served: the actions are taken one by one, and a film and numbers come out.
@@ -27,9 +28,9 @@ class Play:
     """The command's options."""
 
     simulator: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """A run (its newest checkpoint) or a checkpoint, RUN/step-N."""
+    """A run (its newest checkpoint), a checkpoint, RUN/step-N, or sim:NAME (`framedream simulators`)."""
     data: Path | None = None
-    """Where dreams begin; unless told, the data set it was trained on, or else the real environment."""
+    """Where dreams begin; unless told, the data it was trained on or exported with, or else the real environment."""
     split: Literal["test", "train"] = "test"
     """Which half of the data set dreams begin in."""
     warm_up: int = 10
@@ -77,14 +78,13 @@ def main(arguments: list[str]) -> None:
 def _stage(options: Play) -> Stage:
     from framedream.checkpoint.checkpoint import open_checkpoint
     from framedream.data.dataset import open_data_set
+    from framedream.use.opening import own_data
     from framedream.use.play.stage import set_stage
 
     checkpoint = open_checkpoint(options.simulator)
-    folder = options.data or checkpoint.configuration.data_folder
-    data = open_data_set(folder, check=False) if options.data is not None or folder.exists() else None
     return set_stage(
         checkpoint,
-        data,
+        own_data(checkpoint) if options.data is None else open_data_set(options.data, check=False),
         split=options.split,
         warm_up=options.warm_up,
         device=options.device,

@@ -15,17 +15,18 @@ from framedream.data.reader import SegmentReader
 from framedream.data.segment import Batch
 from framedream.evaluation.baselines import BLEND, LAST, NAMES, Prediction, baselines
 from framedream.evaluation.bootstrap import EpisodeBootstrap, Floats
-from framedream.evaluation.frames import Colours
+from framedream.evaluation.frames import Colours, as_floats
 from framedream.evaluation.heads import ExaminedHeads, HeadTracking
 from framedream.evaluation.measures import moving_error, peak_signal_to_noise, prediction_error, structural_similarity
 from framedream.evaluation.moving import moving_pixels
 from framedream.evaluation.objects import objects_of
 from framedream.evaluation.reference import Reference
 from framedream.evaluation.results import SHOWN_STEPS, Band, Curve, Difference, Measurement, numbers
-from framedream.evaluation.rollout import evaluating, open_loop_states
+from framedream.evaluation.rollout import evaluating, open_loop
 from framedream.evaluation.sequences import Sequences
 from framedream.evaluation.tracking import Tracking
-from framedream.model.simulator import Simulator
+from framedream.fast.doubles import faster
+from framedream.model.simulator import Simulator, State
 
 MODEL, SHUFFLED = "model", "shuffled actions"
 OVER_BLEND, OVER_OWN_ACTIONS = "model − blend", "shuffled actions − model"
@@ -63,6 +64,7 @@ def measure(
     heads: ExaminedHeads | None = None,
 ) -> Measurement:
     """Predict `sequences` open-loop and score the model and the baselines on the same frames."""
+    simulator = faster(simulator)
     measuring = _Measuring(
         simulator, data_set, sequences, reference, extent or Extent(), progress or (lambda _: None), heads
     )
@@ -93,7 +95,6 @@ class _Measuring:
         self.device = simulator.background.device
         self.reference = reference.to(self.device)
         self.colours = Colours.of(data_set.palette, self.device)
-        # Everything is compared as the simulator sees it: background subtracted, which no difference notices.
         self.mean = self.reference.mean - simulator.background
         shape = (len(sequences), sequences.horizon)
         predicted = (MODEL, SHUFFLED) if extent.shuffled and len(sequences) > 1 else (MODEL,)
@@ -114,29 +115,38 @@ class _Measuring:
         observed = self.colours(frames[:, :warm_up])
         state = self.simulator.warm_up(self.simulator.normalise(observed), actions[:, : warm_up - 1])
         ahead = actions[:, warm_up - 1 : warm_up - 1 + horizon]
-        rollouts = {MODEL: open_loop_states(self.simulator, state, ahead)}
+        rollouts = {MODEL: open_loop(self.simulator, state, ahead)}
         if SHUFFLED in self.errors:
             # Neighbours are of different episodes wherever there are several: each gets the other's actions.
-            rollouts[SHUFFLED] = open_loop_states(self.simulator, state, ahead.roll(1, 0))
+            rollouts[SHUFFLED] = open_loop(self.simulator, state, ahead.roll(1, 0))
         last_colours = observed[:, -1]
-        last = self.simulator.normalise(last_colours)
+        last = self._as_seen(last_colours)
         columns = []
         for step in range(horizon):
             colours = self.colours(frames[:, warm_up + step])
-            real = self.simulator.normalise(colours)
+            real = self._as_seen(colours)
             moving = moving_pixels(self.reference.rule, colours, last_colours, self.reference.median)
             rolled = {name: next(rollout) for name, rollout in rollouts.items()}
-            predictions = {name: Prediction(frame, frame) for name, (_, frame) in rolled.items()}
+            predictions = {name: self._predicted(state) for name, state in rolled.items()}
             predictions |= baselines(last, self.mean, self.reference.blend, step)
             columns.append(self._scores(predictions, real, moving))
             self.moving_share += float(moving.float().mean((1, 2)).sum()) / (len(self.sequences) * horizon)
             self._compare_pictures(rows, step, real, predictions, batch)
             if self.head_tracking is not None:
-                self.head_tracking.add(rows, step, rolled[MODEL][0].hidden, batch)
+                self.head_tracking.add(rows, step, rolled[MODEL].hidden, batch)
             self.progress(rows.start * horizon + (step + 1) * len(batch))
         scores = torch.stack(columns, dim=-1).cpu().numpy()
         for errors, (whole, moving_part) in zip(self.errors.values(), scores, strict=True):
             errors.whole[rows], errors.moving[rows] = whole, moving_part
+
+    def _as_seen(self, colours: Tensor) -> Tensor:
+        """Everything is compared as the simulator sees it: background subtracted, which no difference notices."""
+        return as_floats(colours) - self.simulator.background
+
+    def _predicted(self, state: State) -> Prediction:
+        assert state.frame is not None
+        picture = self.simulator.picture(state.frame)
+        return Prediction(picture, picture)
 
     def _scores(self, predictions: dict[str, Prediction], real: Tensor, moving: Tensor) -> Tensor:
         """(curves, 2, B): the error on the whole frame and on moving pixels, left on the device until the end."""

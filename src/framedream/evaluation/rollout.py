@@ -11,22 +11,14 @@ from torch import Tensor
 from framedream.model.simulator import Simulator, State
 
 
-def open_loop(simulator: Simulator, state: State, actions: Tensor) -> Iterator[Tensor]:
-    """One predicted frame (B, 3, H, W) per action (B, T): nothing but actions comes in after the warm-up.
+def open_loop(simulator: Simulator, state: State, actions: Tensor) -> Iterator[State]:
+    """The state after each action (B, T), with its predicted frame: only actions come in after the warm-up.
 
-    Frames come one at a time, so that a long horizon needs no more memory than a short one.
+    States come one at a time, so that a long horizon needs no more memory than a short one.
     """
-    for _, predicted in open_loop_states(simulator, state, actions):
-        yield predicted
-
-
-def open_loop_states(simulator: Simulator, state: State, actions: Tensor) -> Iterator[tuple[State, Tensor]]:
-    """The same, with the state behind every frame."""
     for action in actions.unbind(1):
-        state = simulator.advance(state, action)
-        predicted = simulator.decode(state)
-        state = state.seen(predicted)
-        yield state, predicted
+        state = simulator.step(state, action)
+        yield state
 
 
 @contextmanager

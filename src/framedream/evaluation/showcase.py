@@ -16,6 +16,7 @@ from framedream.data.segment import SegmentId
 from framedream.evaluation.frames import Colours
 from framedream.evaluation.rollout import evaluating, open_loop
 from framedream.evaluation.sequences import Sequences
+from framedream.fast.doubles import faster
 from framedream.model.simulator import Simulator
 from framedream.pictures.layout import enlarge, factor_for, grid, save_picture, side_by_side
 from framedream.pictures.video import VideoWriter
@@ -54,6 +55,7 @@ class Showcase:
 def make_showcase(simulator: Simulator, data_set: DataSet, sequences: Sequences, folder: Path) -> Showcase:
     """Write the film and the sheets into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
+    simulator = faster(simulator)
     shown = _of_different_episodes(sequences.ids, FILM_SEQUENCES)
     with evaluating(simulator), SegmentReader(sequences.split, threads=2, states=False) as reader:
         stage = _Stage(simulator, data_set, sequences, reader)
@@ -80,7 +82,8 @@ class _Stage:
         state = self.simulator.warm_up(self.simulator.normalise(frames[:, :warm_up]), actions[:, : warm_up - 1])
         rollout = open_loop(self.simulator, state, actions[:, warm_up - 1 : warm_up - 1 + horizon])
         for step, predicted in enumerate(rollout):
-            yield self.simulator.to_bytes(predicted)[0].cpu().numpy(), frames[0, warm_up + step].cpu().numpy()
+            assert predicted.frame is not None
+            yield self.simulator.to_bytes(predicted.frame)[0].cpu().numpy(), frames[0, warm_up + step].cpu().numpy()
 
     def film(self, segments: list[SegmentId], path: Path) -> None:
         """Predicted left, real right, 15 frames a second, sequences separated by black frames (the paper's videos)."""

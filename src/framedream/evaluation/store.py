@@ -20,7 +20,11 @@ def results_folder(checkpoint: Path) -> Path:
 
 def stored_evaluation(checkpoint: Path) -> Evaluation | None:
     """The evaluation of a checkpoint, where there is one."""
-    folder = results_folder(checkpoint)
+    return evaluation_in(results_folder(checkpoint))
+
+
+def evaluation_in(folder: Path) -> Evaluation | None:
+    """The evaluation that was written to a folder, where there is one."""
     return read_results(folder) if (folder / RESULTS_FILE).exists() else None
 
 

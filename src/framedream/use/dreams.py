@@ -132,16 +132,8 @@ class Dreams:
         return DreamState(with_rows(state, which, theirs), steps, ended, tuple(origins))
 
     def placed(self, dreams: DreamState) -> DreamState:
-        """The dreams on this simulator's device; refused if they are another simulator's."""
-        hidden, device = dreams.state.hidden, self._dreamer.device
-        size = self._dreamer.simulator.spec.hidden_size
-        if hidden.shape[1] != size:
-            raise UserError(f"This state has {hidden.shape[1]} numbers, the simulator's have {size}: it is another's.")
-        if hidden.device == device:
-            return dreams
-        state = dreams.state
-        frame = None if state.frame is None else state.frame.to(device)
-        return replace(dreams, state=State(hidden.to(device), state.cell.to(device), state.action.to(device), frame))
+        """The dreams on this simulator's device and in its form; refused if they are another simulator's."""
+        return replace(dreams, state=self._dreamer.taken_over(dreams.state))
 
     @torch.inference_mode()
     def _seen(self, state: State) -> State:

@@ -25,7 +25,7 @@ from framedream.use.dreamer import Dreamer
 from framedream.use.starts import LiveStarts, RecordedStarts, Starts
 
 DREAM = Path | str | Checkpoint | Simulator
-"""A run (its newest checkpoint) or a step folder, one that is open already, or a simulator in memory."""
+"""A run (its newest checkpoint) or a step folder, `sim:NAME`, a checkpoint that is open already, or a simulator."""
 DATA = Path | str | DataSet | Starts
 """A data set's folder, an open data set, or one's own supply of starts."""
 
@@ -73,7 +73,7 @@ def open_dream(simulator: DREAM, data: DATA | None, split: str, live: str | bool
     if live:
         starts = _live(checkpoint, dreamer, live, warm_up)
     elif data is None or isinstance(data, Path | str | DataSet):
-        recorded = _fitting_data(checkpoint, dreamer, data)
+        recorded = fitting_data(checkpoint, dreamer.simulator, data)
         starts = RecordedStarts(recorded, split, warm_up)
         provenance["data"] = recorded.identity
     else:
@@ -81,13 +81,26 @@ def open_dream(simulator: DREAM, data: DATA | None, split: str, live: str | bool
     return Opened(dreamer, heads, starts, meanings, repeat, provenance)
 
 
-def _fitting_data(checkpoint: Checkpoint | None, dreamer: Dreamer, data: Path | str | DataSet | None) -> DataSet:
+def own_data(checkpoint: Checkpoint) -> DataSet | None:
+    """The data set that a simulator was trained on, or else the starts that it was exported with, if either is there.
+
+    Of what it was trained on only sizes are checked: every byte of a large data set would take longer than all else.
+    """
+    folder = checkpoint.data_folder
+    return None if folder is None else open_data_set(folder, check=folder == checkpoint.starts_folder)
+
+
+def fitting_data(
+    checkpoint: Checkpoint | None, simulator: Simulator, data: Path | str | DataSet | None = None
+) -> DataSet:
+    """A data set that the simulator can be shown, unless told its own; refused where it is another kind of frames."""
     if data is None:
         assert checkpoint is not None
-        data = checkpoint.configuration.data_folder
-        if not data.exists():
-            raise UserError(f"The data set it was trained on, {data}, is not there: name one with data=, or live=.")
-    # Sizes only: checking every byte of a large data set would take longer than all else.
+        own = own_data(checkpoint)
+        if own is None:
+            name = checkpoint.configuration.data["folder"]
+            raise UserError(f"The data set it was trained on, {name}, is not there: name one with data=, or live=.")
+        data = own
     opened = data if isinstance(data, DataSet) else open_data_set(data, check=False)
     recording = opened.recording
     if checkpoint is not None:
@@ -97,7 +110,7 @@ def _fitting_data(checkpoint: Checkpoint | None, dreamer: Dreamer, data: Path | 
             frame_size=recording.frame_shape,
             action_meanings=recording.action_meanings,
         )
-    _refuse_other_palette(dreamer, opened.palette, str(opened.folder))
+    _refuse_other_palette(simulator, opened.palette, str(opened.folder))
     return opened
 
 
@@ -113,11 +126,11 @@ def _live(checkpoint: Checkpoint | None, dreamer: Dreamer, live: str | bool, war
             f"The simulator in {checkpoint.folder} knows other actions than {environment.name} has here: "
             "start from a data set."
         )
-    _refuse_other_palette(dreamer, environment.palette, environment.name)
+    _refuse_other_palette(dreamer.simulator, environment.palette, environment.name)
     return LiveStarts(environment, make_policy(live, environment), warm_up)
 
 
-def _refuse_other_palette(dreamer: Dreamer, palette: NDArray[np.uint8] | None, whose: str) -> None:
+def _refuse_other_palette(simulator: Simulator, palette: NDArray[np.uint8] | None, whose: str) -> None:
     """Indices mean nothing without their colours; RGB frames fit every simulator of their size."""
-    if not dreamer.simulator.knows_palette(palette):
+    if not simulator.knows_palette(palette):
         raise UserError(f"The simulator was not trained on the palette of {whose}: give data recorded as its own were.")

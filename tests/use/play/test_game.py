@@ -31,7 +31,7 @@ def test_the_dream_is_the_simulators_own(game: Game, stage: Stage) -> None:
     with torch.inference_mode():
         state = simulator.warm_up(frames, torch.from_numpy(start.actions)[None])
         expected, _ = simulator.unroll(state, torch.tensor([ACTIONS]))
-    for action, frame in zip(ACTIONS, expected[0], strict=True):
+    for action, frame in zip(ACTIONS, simulator.picture(expected[0]), strict=True):
         picture = ((frame + simulator.background) * 255).round().clamp(0, 255).byte().permute(1, 2, 0)
         # One frame at a time may round differently from all at once.
         assert np.abs(game.step(action).dream.astype(int) - picture.numpy()).max() <= 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from framedream.checkpoint.run_folder import read_metrics
+from framedream.checkpoint.shipped import folder_of
 from framedream.errors import UserError
 from framedream.evaluation.exploration import PATHS_FILE, Exploration, exploration_folder, read_exploration
 from framedream.evaluation.measure import MODEL
@@ -58,7 +59,7 @@ class Run:
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """The runs of these folders, in their order; refused if they are named twice or were not evaluated."""
-    resolved = [folder.resolve() for folder in folders]
+    resolved = [folder_of(folder).resolve() for folder in folders]
     for number, folder in enumerate(resolved):
         if folder in resolved[:number]:
             raise UserError(f"{folder} is named twice: name every run once.")

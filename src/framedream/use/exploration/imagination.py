@@ -17,6 +17,7 @@ from framedream.envs.frame_environment import Frame
 from framedream.envs.maze.dynamics import ACTIONS, States
 from framedream.envs.maze.vector import MazeVector
 from framedream.evaluation.frames import as_floats
+from framedream.fast.doubles import faster
 from framedream.model.simulator import Simulator, State
 from framedream.use.dreamer import rows
 
@@ -43,7 +44,6 @@ class Imagination(Protocol):
         """The last frame of each sequence of actions (E,N,d): (E,N,3,H,W)."""
 
 
-@dataclass(frozen=True)
 class SimulatorImagination:
     """A trained simulator, which knows what it has been shown.
 
@@ -51,11 +51,9 @@ class SimulatorImagination:
     transition reads them: never by prediction-independent simulators.
     """
 
-    simulator: Simulator
-
-    @property
-    def device(self) -> torch.device:
-        return self.simulator.background.device
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = faster(simulator.eval())
+        self.device = simulator.background.device
 
     @torch.inference_mode()
     def begin(self, frames: Frame, places: States) -> State:
@@ -80,7 +78,7 @@ class SimulatorImagination:
             ways, reached = torch.unique(reached * len(ACTIONS) + actions, return_inverse=True)
             ways = ways.to(self.device)
             state = self.simulator.advance(rows(state, ways // len(ACTIONS)), ways % len(ACTIONS))
-        frames = (self.simulator.decode(state) + self.simulator.background).float()
+        frames = (self.simulator.picture(self.simulator.decode(state)) + self.simulator.background).float()
         return frames[reached.to(self.device)].reshape(agents, count, *frames.shape[1:])
 
     def _normalise(self, frames: Frame) -> Tensor:

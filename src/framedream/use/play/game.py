@@ -170,7 +170,7 @@ class Game:
         return {
             "framedream": __version__,
             "format": SESSION_FORMAT,
-            "environment": self.stage.title,
+            "title": self.stage.title,
             "checkpoint": self.stage.fingerprint,
             "origin": self._start.origin,
             "seed": self._seed,
@@ -229,7 +229,7 @@ class Game:
         """(1/3) Σ‖x − x̂‖² on frames of 0…1, with the prediction neither clamped nor rounded."""
         simulator = self.stage.dreamer.simulator
         assert self._state.frame is not None
-        predicted = (self._state.frame[0] + simulator.background).cpu().numpy()
+        predicted = (simulator.picture(self._state.frame)[0] + simulator.background).cpu().numpy()
         difference = real.transpose(2, 0, 1).astype(np.float32) / 255 - predicted
         return float(np.square(difference).sum()) / 3
 

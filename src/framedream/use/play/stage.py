@@ -12,6 +12,7 @@ import torch
 
 from framedream.agents import make_policy
 from framedream.checkpoint.checkpoint import Checkpoint
+from framedream.checkpoint.shipped import shipped_name
 from framedream.data.dataset import DataSet
 from framedream.data.reader import SegmentReader
 from framedream.envs.frame_environment import FrameEnvironment
@@ -49,6 +50,7 @@ class Stage:
     """What can take the controls; nothing else may be asked for, since a policy's name can be a file or a module."""
     meanings: tuple[str, ...]
     title: str
+    """The name of what is simulated, or `sim:NAME` of a simulator that ships with the package."""
     fingerprint: str
     """Of the checkpoint: what a session file must agree with."""
     step_seconds: float
@@ -77,9 +79,10 @@ def set_stage(
             f"environment cannot be had ({str(no_twin).rstrip('.')}); name a data set with --data."
         )
     opened = open_dream(checkpoint, data, split, LIVE_POLICY if data is None else False, warm_up, device)
+    dreamer = opened.dreamer.quickest()
     evaluation = stored_evaluation(checkpoint.folder)
     return Stage(
-        dreamer=opened.dreamer,
+        dreamer=dreamer,
         starts=opened.starts,
         twin=twin,
         no_twin=no_twin,
@@ -87,9 +90,9 @@ def set_stage(
         familiarity=None if data is None else _habits(data),
         policies=() if twin is None else _fitting_policies(twin()),
         meanings=opened.action_meanings,
-        title=str(configuration.environment["name"]),
+        title=shipped_name(checkpoint.folder) or str(configuration.environment["name"]),
         fingerprint=str(opened.provenance["checkpoint"]),
-        step_seconds=choose_threads(opened.dreamer, opened.starts),
+        step_seconds=choose_threads(dreamer, opened.starts),
     )
 
 
