@@ -225,7 +225,8 @@ def test_gates(addition: bool) -> None:
     found = []
     for gating in (Gating(size), FusedGating(size)):
         leaves = [tensor.clone().requires_grad_() for tensor in given]
-        hidden, cell = gating(leaves[0], leaves[1], leaves[2] if addition else None)
+        bias = leaves[0][:1].expand(3, -1)
+        hidden, cell = gating([bias, leaves[0], leaves[0] * 0.5], leaves[1], leaves[2] if addition else None)
         (hidden.square().sum() + (cell * torch.arange(size, device=DEVICE)).sum()).backward()
         found.append([hidden, cell, *(leaf.grad for leaf in leaves)])
     for expected, ours in zip(*found, strict=True):

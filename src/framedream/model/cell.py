@@ -6,6 +6,7 @@ A step has two halves. `prepare` computes all that does not depend on h, and may
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import cast
@@ -36,16 +37,20 @@ class Sizes:
 class Prepared:
     """The half of one step that does not depend on h."""
 
-    sums: Tensor  # (B, readers · hidden): what gates and cell update have summed up so far, biases included
+    sums: Tensor | None  # (B, readers · hidden): what gates and cell update sum up so far; None where that is nothing
     factors: tuple[Tensor, ...]  # of every product of the fused streams that read h: what is known without h
     addition: Tensor | None  # tanh of the encoding, which the gate iᶻ lets into the cell
 
     def over_time(self, batch: int) -> list[Prepared]:
         """Split what was prepared for `batch` sequences at once, sequence after sequence, into single steps."""
-        tensors = [self.sums, *self.factors, *([] if self.addition is None else [self.addition])]
-        steps = zip(*(tensor.reshape(batch, -1, tensor.shape[1]).unbind(1) for tensor in tensors), strict=True)
-        last = 1 + len(self.factors)
-        return [Prepared(step[0], step[1:last], step[last] if step[last:] else None) for step in steps]
+        parts = (self.sums, self.addition, *self.factors)
+        length = next(len(part) for part in parts if part is not None) // batch
+        steps = zip(*(_over_time(part, batch, length) for part in parts), strict=True)
+        return [Prepared(sums, cast(tuple[Tensor, ...], tuple(factors)), added) for sums, added, *factors in steps]
+
+
+def _over_time(part: Tensor | None, batch: int, length: int) -> Sequence[Tensor | None]:
+    return [None] * length if part is None else part.reshape(batch, length, -1).unbind(1)
 
 
 class Product(nn.Module):
@@ -93,13 +98,14 @@ class Fusion(nn.Module):
 
 
 class Gating(nn.Module):
-    """The end of every step: gates and cell update out of their sums, then the next h and c (Eqs. 3-5)."""
+    """The end of every step: gates and cell update out of what they sum up, then the next h and c (Eqs. 3-5)."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.hidden = hidden
 
-    def forward(self, sums: Tensor, cell: Tensor, addition: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, terms: Sequence[Tensor], cell: Tensor, addition: Tensor | None) -> tuple[Tensor, Tensor]:
+        sums = reduce(torch.add, terms)
         candidate = torch.tanh(sums[:, -self.hidden :])
         gates = torch.sigmoid(sums[:, : -self.hidden]).chunk(sums.shape[1] // self.hidden - 1, dim=1)
         cell = gates[1] * cell + gates[0] * candidate
@@ -159,30 +165,32 @@ class Cell(nn.Module):
     def prepare(self, encoding: Tensor | None, action: Tensor) -> Prepared:
         """All that does not need h, for one step or many; an encoding of None is zero, the action is one-hot."""
         streams = {"a": action} if encoding is None else {"a": action, "z": encoding}
-        sums = self._bias().expand(action.shape[0], -1)
+        terms: list[Tensor] = []
         factors: list[Tensor] = []
         for name in self.fusions:
             known = self.fusion(name).known(streams)
             if self.fusion(name).reads_hidden:
                 factors.extend(known)
             else:
-                sums = sums + self._read(name, reduce(torch.add, known))
+                terms.append(self._read(name, reduce(torch.add, known)))
         for name, stream in streams.items():
             if name in self.reads:
-                sums = sums + self._read(name, stream)
-        return Prepared(sums, tuple(factors), self._addition(encoding))
+                terms.append(self._read(name, stream))
+        return Prepared(reduce(torch.add, terms) if terms else None, tuple(factors), self._addition(encoding))
 
     def forward(self, hidden: Tensor, cell: Tensor, prepared: Prepared) -> tuple[Tensor, Tensor]:
         """The next h and c."""
-        sums, factors = prepared.sums, prepared.factors
+        terms, factors = [self._bias().expand(len(hidden), -1)], prepared.factors
+        if prepared.sums is not None:
+            terms.append(prepared.sums)
         if "h" in self.reads:
-            sums = sums + self._read("h", hidden)
+            terms.append(self._read("h", hidden))
         for name in self.fusions:
             fusion = self.fusion(name)
             if fusion.reads_hidden:
                 own, factors = factors[: len(fusion.products)], factors[len(fusion.products) :]
-                sums = sums + self._read(name, fusion(own, hidden))
-        hidden, cell = self.gating(sums, cell, prepared.addition)
+                terms.append(self._read(name, fusion(own, hidden)))
+        hidden, cell = self.gating(terms, cell, prepared.addition)
         return hidden, cell
 
     def _bias(self) -> Tensor:
