@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from framedream.checkpoint import shipped
 from framedream.cli import demo, main
 from framedream.evaluation.measure import OVER_BLEND, OVER_OWN_ACTIONS
 from framedream.evaluation.results import Band, Measurement, read_results
@@ -33,11 +34,13 @@ NUMBER = re.compile(r"^ +(\d+\.\d\d)  (\S.*)$", re.MULTILINE)
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """The folder, and what is said: when training is cut short, when it is asked to go on, and when all is done."""
     out = tmp_path_factory.mktemp("demo") / "with a space"
+    (out.parent / "simulators" / "pong").mkdir(parents=True)
     said = []
-    for updates in ("10", "20", "20"):
+    for updates, simulators in (("10", "nowhere"), ("20", "simulators"), ("20", "simulators")):
         words = tuple(updates if word == "20" else word for word in SMALL.train)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demo, "DEMO", replace(SMALL, train=words))
+            patch.setattr(shipped, "SIMULATORS", out.parent / simulators)
             said.append(_said_by(out))
     return out, said
 
@@ -71,6 +74,12 @@ def test_it_shows_its_commands_and_names_the_report(shown: tuple[Path, list[str]
     assert str(out / "report.html") in said[0]
     assert f"framedream play '{out / 'counted'}'" in said[0]
     assert "data:video/mp4" in (out / "report.html").read_text()
+
+
+def test_it_offers_what_learnt_for_longer_where_that_ships(shown: tuple[Path, list[str]]) -> None:
+    _, said = shown
+    assert "sim:pong" not in said[0]
+    assert said[1].rstrip().endswith("framedream play sim:pong")
 
 
 def test_it_goes_on_where_it_was_and_repeats_nothing(shown: tuple[Path, list[str]]) -> None:

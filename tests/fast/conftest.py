@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-for folder in ("model", "evaluation"):  # where small_simulators.py and worlds.py are
+for folder in ("model", "evaluation", "fast"):  # where small_simulators.py, worlds.py and convolved.py are
     sys.path.insert(0, str(Path(__file__).parents[1] / folder))
 
 torch.set_num_threads(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from convolved import Convolved
 from small_simulators import narrowed
 from torch import Tensor
 from worlds import counting_data_set
@@ -23,7 +24,6 @@ from framedream.evaluation.sequences import choose_sequences
 from framedream.fast.arithmetic import has_one_dnn
 from framedream.fast.cpu_simulator import CpuSimulator
 from framedream.fast.doubles import double_of, faster, quickest
-from framedream.fast.on_cpu import Convolved
 from framedream.fast.simulator import FastSimulator
 from framedream.model.codec_spec import codec_for
 from framedream.model.simulator import Simulator, SimulatorSpec, State

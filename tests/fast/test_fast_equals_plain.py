@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from convolved import Convolved
 from small_simulators import narrowed, small_simulator
 from torch import Tensor
 
 from framedream.fast.cpu_simulator import CpuSimulator
 from framedream.fast.double import Double
-from framedream.fast.on_cpu import Convolved
 from framedream.fast.simulator import FastSimulator
 from framedream.fast.slope_pool import SlopePool
 from framedream.fast.slopes import hashed_slopes, rectifier_salt

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from convolved import Convolved
 from small_simulators import narrowed
 from torch import Tensor
 from torch.nn import functional
@@ -20,7 +21,6 @@ from framedream.fast.backend import FIXED, NONE, RANDOM, Rectified  # noqa: E402
 from framedream.fast.error import frame_error, normalise_bytes  # noqa: E402
 from framedream.fast.gating import FusedGating  # noqa: E402
 from framedream.fast.layers import Layer, layers_of  # noqa: E402
-from framedream.fast.on_cpu import Convolved  # noqa: E402
 from framedream.fast.on_gpu import Tiled, down, down_tile, gradient_tile, up, up_tile, weight_gradient  # noqa: E402
 from framedream.fast.simulator import FastSimulator  # noqa: E402
 from framedream.fast.slopes import hashed_slopes, rectifier_salt, slope_seed  # noqa: E402

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from framedream.benchmarks.machine import OtherPrograms, describe_machine
+from framedream.benchmarks.ratios import median_ratio
 from framedream.data.dataset import Split, open_data_set
 from framedream.data.plan import Amount
 from framedream.data.reader import SegmentReader
@@ -139,8 +140,8 @@ def _measure_reading(split: Split, length: int) -> dict[str, Any]:
         "cores_busy_with_other_programs": others.busy_cores(),
         "frames_per_second": {way: frames / median(values) for way, values in seconds.items()},
         "best_frames_per_second": {way: frames / min(values) for way, values in seconds.items()},
-        "faster_than_h5py": _median_ratio(seconds["h5py"], seconds["one_thread"]),
-        "two_threads_faster": _median_ratio(seconds["one_thread"], seconds["two_threads"]),
+        "faster_than_h5py": median_ratio(seconds["h5py"], seconds["one_thread"]),
+        "two_threads_faster": median_ratio(seconds["one_thread"], seconds["two_threads"]),
     }
 
 
@@ -157,8 +158,3 @@ def _seconds(read: Callable[[list[SegmentId]], object], batches: list[list[Segme
     for ids in batches:
         read(ids)
     return time.perf_counter() - began
-
-
-def _median_ratio(slow: list[float], fast: list[float]) -> float:
-    # Of each repetition's own ratio: a neighbour who takes a core for a second spoils one of them, not the result.
-    return median(s / f for s, f in zip(slow, fast, strict=True))

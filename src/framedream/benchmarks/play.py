@@ -15,6 +15,7 @@ from typing import Any
 
 from framedream.benchmarks.machine import describe_machine
 from framedream.benchmarks.noise import NoiseStarts, random_simulator
+from framedream.model.simulator import parameter_count
 from framedream.use.dreamer import Dreamer
 from framedream.use.play.server import listen, make_app, make_door, make_server
 from framedream.use.play.stage import Stage, choose_threads
@@ -58,7 +59,7 @@ def bench_play(say: Say = lambda text: None) -> dict[str, Any]:
         stage = _stage(variant, size, filters)
         with _served(stage) as port:
             measured[name] = {
-                "parameters": sum(parameter.numel() for parameter in stage.dreamer.simulator.parameters()),
+                "parameters": parameter_count(stage.dreamer.simulator.spec),
                 "frame_size": list(size),
                 "step_milliseconds": 1000 * stage.step_seconds,
                 "asked_rate": rate,

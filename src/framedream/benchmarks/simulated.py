@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 
+from framedream.benchmarks.device import device_in_words
 from framedream.benchmarks.machine import OtherPrograms, describe_machine
 from framedream.benchmarks.noise import NoiseStarts, random_simulator
+from framedream.benchmarks.timing import seconds_per_call
 from framedream.checkpoint.checkpoint import open_checkpoint
 from framedream.errors import UserError
 from framedream.model.device import chosen_device
@@ -24,7 +24,6 @@ SIZE, ACTIONS, FILTERS = 64, 6, 0.25
 VARIANTS = ("h-iz2816-2conv-a", "pi-h-iz2816-zero")
 JUMP = 15
 """Actions of one jump: T of the paper's predictions."""
-REPETITIONS = 5
 
 Say = Callable[[str], None]
 
@@ -54,7 +53,7 @@ def bench_simulated(
         )
     return {
         "machine": describe_machine(("torch", "numpy", "gymnasium")),
-        "device": _device_in_words(chosen_device(device)),
+        "device": device_in_words(chosen_device(device)),
         "threads": torch.get_num_threads(),
         "jump": JUMP,
         "simulators": measured,
@@ -72,31 +71,11 @@ def _simulators(run: Path | None, device: torch.device) -> Iterator[tuple[str, S
 
 def _measure(simulator: Simulator, batch: int, seconds: float) -> dict[str, float]:
     codec, actions = simulator.spec.codec, simulator.spec.actions
+    device = simulator.background.device
     starts = NoiseStarts(codec.height, codec.width)
     dreams = SimulatedVectorEnv(simulator, batch, data=starts, time_limit=0)
     dreams.reset(seed=0)
     chosen = np.random.default_rng(0).integers(actions, size=(batch, JUMP))
-    with_frames = _rate(lambda: dreams.step(chosen[:, 0]), batch, seconds)
-    without = _rate(lambda: dreams.jump(chosen, look=False), batch * JUMP, seconds)
-    return {"with_frames": with_frames, "without_frames": without}
-
-
-def _rate(work: Callable[[], object], steps: int, seconds: float) -> float:
-    """Steps per second: the median of repetitions that last about so long altogether, after a first one."""
-    once = _timed(work, 1)
-    repetitions = min(REPETITIONS, max(1, int(seconds / once)))
-    times = max(1, int(seconds / repetitions / once))
-    return median(steps * times / _timed(work, times) for _ in range(repetitions))
-
-
-def _timed(work: Callable[[], object], times: int) -> float:
-    began = time.perf_counter()
-    for _ in range(times):
-        work()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
-
-
-def _device_in_words(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+    with_frames = seconds_per_call(lambda: dreams.step(chosen[:, 0]), seconds, device)
+    without = seconds_per_call(lambda: dreams.jump(chosen, look=False), seconds, device)
+    return {"with_frames": batch / with_frames, "without_frames": batch * JUMP / without}

@@ -8,8 +8,21 @@ from framedream.cli.bench_output import mention_other_programs
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from framedream.cli.bench_output import Measured
+
+
+def prepare(table: Table, title: str) -> None:
+    """A title, and names that are never cut."""
+    table.title, table.title_justify, table.caption_justify = title, "left", "left"
+    table.columns[0].no_wrap = True
+
+
+def say_failure(table: Table, name: str, failure: str) -> None:
+    """In the row that something failed, and below the table what."""
+    table.add_row(name, "failed")
+    table.caption = "\n".join(filter(None, (str(table.caption or ""), f"{name}: {failure}")))
 
 
 def way_in_words(row: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from framedream.cli.bench_fast import say_what_it_ran_on, times, wanted_in_words, way_in_words
+from framedream.cli.bench_fast import prepare, say_failure, say_what_it_ran_on, times, wanted_in_words, way_in_words
 from framedream.cli.bench_output import Measured, Say, measure_and_show
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def _rollouts(rows: list[dict[str, Any]]) -> Iterator[Table]:
     from rich.table import Table
 
     for title, own in groupby(rows, lambda row: f"{row['variant']}, {row['batch']:,} at once"):
-        columns = ("", "steps/s", "times", "of limit", "start", "frames differ by", "wanted")
-        table = Table(*columns, title=title, title_justify="left")
+        table = Table("", "steps/s", "times", "of limit", "frames differ by", "wanted")
+        prepare(table, title)
         for row in own:
             if "failure" in row:
-                table.add_row(way_in_words(row), row["failure"])
+                say_failure(table, way_in_words(row), row["failure"])
                 continue
             difference = ""
             if "largest_difference" in row:
@@ -87,7 +87,6 @@ def _rollouts(rows: list[dict[str, Any]]) -> Iterator[Table]:
                 f"{row['steps_per_second']:,.0f}",
                 times(row),
                 f"{row['share_of_limit']:.1%}",
-                f"{row['start_up_seconds']:.1f} s",
                 difference,
                 wanted_in_words(row),
             )

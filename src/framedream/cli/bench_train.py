@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from framedream.cli.bench_fast import say_what_it_ran_on, times, wanted_in_words, way_in_words
+from framedream.cli.bench_fast import prepare, say_failure, say_what_it_ran_on, times, wanted_in_words, way_in_words
 from framedream.cli.bench_output import Measured, Say, measure_and_show
 from framedream.experiments.presets import preset
 
@@ -89,20 +89,19 @@ def _updates(rows: list[dict[str, Any]]) -> Iterator[Table]:
     from rich.table import Table
 
     for title, own in groupby(rows, _title):
-        table = Table(
-            "", "frames/s", "times", "of limit", "start", "memory", "wanted", title=title, title_justify="left"
-        )
+        table = Table("", "frames/s", "times", "of synthetic", "of limit", "memory", "wanted")
+        prepare(table, title)
         for row in own:
-            how = f"{way_in_words(row)}, {row['data']}" if "way" in row else ""
+            how = f"… {row['data']} data" if row.get("data") in ("resident", "streamed") else way_in_words(row)
             if "failure" in row:
-                table.add_row(how, row["failure"])
+                say_failure(table, how, row["failure"])
                 continue
             table.add_row(
                 how,
                 f"{row['frames_per_second']:,.0f}",
-                f"{row['of_synthetic']:.3f} of synthetic" if "of_synthetic" in row else times(row),
+                times(row),
+                f"{row['of_synthetic']:.3f}" if "of_synthetic" in row else "",
                 f"{row['share_of_limit']:.1%}",
-                f"{row['start_up_seconds']:.1f} s",
                 f"{row['peak_megabytes'] / 1000:,.1f} GB" if row["peak_megabytes"] is not None else "",
                 wanted_in_words(row),
             )
@@ -117,11 +116,11 @@ def _title(row: dict[str, Any]) -> str:
 def _covered(title: str, rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
-    table = Table(title, "fast, frames/s", "times", "of limit", "start", "note")
-    table.columns[0].no_wrap = True
+    table = Table("", "fast, frames/s", "times", "of limit", "start", "note")
+    prepare(table, title)
     for row in rows:
         if "failure" in row:
-            table.add_row(row["name"], row["failure"])
+            say_failure(table, row["name"], row["failure"])
             continue
         faster = row.get("straightforward_failure") or times(row)
         share, start = f"{row['share_of_limit']:.1%}", f"{row['start_up_seconds']:.1f} s"

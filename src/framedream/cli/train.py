@@ -50,7 +50,7 @@ class Train:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute; auto: on a GPU where there is one."""
     compile: bool = True
-    """On a GPU in bfloat16: kernels that are compiled the first time, and updates captured as graphs."""
+    """Take the fast path: on a GPU in bfloat16, with kernels that are compiled the first time; on a CPU by oneDNN."""
     resume: bool = False
     """Go on with the run in --out (or begin it, where there is none yet)."""
     minutes: float | None = None
@@ -69,11 +69,12 @@ def main(arguments: list[str]) -> None:
     from framedream.training.run import run_training
 
     device = _device(wanted.device)
-    fast = wanted.compile and device.type == "cuda" and wanted.run.precision == "bfloat16"
+    on_gpu = device.type == "cuda"
+    fast = wanted.compile and (wanted.run.precision == "bfloat16" or not on_gpu)
     data = open_data_set(wanted.data)
     refuse_misfit(wanted.preset, wanted.data, data.recording.frame_shape, data.recording.action_meanings)
     with _Progress() as progress, _enough_memory():
-        if fast:
+        if fast and on_gpu:
             progress.say("Compiling for this GPU; kernels are kept for the next run (--no-compile does without).")
         outcome = run_training(
             data,

@@ -1,4 +1,4 @@
-"""What a codec's layer is computed with: three operations, on a GPU by Triton kernels, elsewhere by convolutions."""
+"""What a codec's layer is computed with on a GPU: three operations, and what they are told of rectifiers."""
 
 from __future__ import annotations
 
@@ -63,12 +63,8 @@ class Backend(Protocol):
         """The weight as `up` wants it."""
 
 
-def backend_for(device: torch.device) -> Backend:
-    """The backend of a device."""
-    if device.type != "cuda":
-        from framedream.fast.on_cpu import Convolved
-
-        return Convolved()
+def kernels() -> Backend:
+    """Triton's, which are imported where there is a GPU only."""
     try:
         from framedream.fast.on_gpu import Tiled
     except ImportError as error:

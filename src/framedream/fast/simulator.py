@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from framedream.fast.backend import Backend, backend_for
+from framedream.fast.backend import Backend, kernels
 from framedream.fast.codec import FastDecoder, FastEncoder
 from framedream.fast.double import Double
 from framedream.fast.graphs import StepGraphs
@@ -21,7 +21,7 @@ class FastSimulator(Double):
 
     def __init__(self, source: Simulator, kind: torch.dtype, backend: Backend | None = None) -> None:
         device = source.background.device
-        self._backend = backend or backend_for(device)
+        self._backend = backend or kernels()
         self._frame = layers_of(source.spec.codec)[0]
         super().__init__(source, kind)
         self._graphs = StepGraphs(lambda: self.memory_version) if device.type == "cuda" else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from framedream.fast.doubles import double_of
+from framedream.fast.doubles import double_of, quickest
 from framedream.fast.graphs import cloned, copy_state
 from framedream.fast.slopes import slope_seed
 from framedream.model.simulator import State
@@ -46,11 +46,11 @@ class _Captured:
 class FastUpdates:
     """Updates of one learner."""
 
-    def __init__(self, learner: Learner, loss_scale: float, moving_weight: float) -> None:
+    def __init__(self, learner: Learner, loss_scale: float, moving_weight: float, half: bool) -> None:
         self._learner = learner
         simulator = learner.simulator
         on_gpu = simulator.background.is_cuda
-        self.double = double_of(simulator)
+        self.double = double_of(simulator, quickest(simulator.background.device) if half else None)
         self._loss_scale, self._moving_weight = loss_scale, moving_weight
         self._stream = torch.cuda.Stream() if on_gpu else None  # type: ignore[no-untyped-call]
         self._made: dict[tuple[Phase, bool, torch.Size], int] = {}

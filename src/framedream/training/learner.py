@@ -58,7 +58,8 @@ class Learner:
         self._loss_scale = run.loss_scale
         self._moving_weight = run.moving_weight
         self._half = run.precision == "bfloat16" and self.device.type == "cuda"
-        self._fast = FastUpdates(self, self._loss_scale, self._moving_weight) if fast else None
+        half = run.precision == "bfloat16"
+        self._fast = FastUpdates(self, self._loss_scale, self._moving_weight, half) if fast else None
 
     def learn(self, frames: Tensor, actions: Tensor, state: State | None, phase: Phase, learning_rate: float) -> Learnt:
         """One update on a segment of sequences of bytes (B,L,…); `state` is where the segment before it ended."""

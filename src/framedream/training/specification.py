@@ -72,7 +72,7 @@ class RunSpec:
     heads: str | None = None
     """What else to predict from the state: reward, end, or reward,end. Frames are learnt as if it were nothing."""
     precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Arithmetic on a GPU, where parameters stay float32 and only bfloat16 is fast; CPUs always use float32."""
+    """Arithmetic on a GPU, and on a CPU that multiplies bfloat16 itself; parameters stay float32."""
     seed: int = 0
     """Decides the initial parameters, the batches and the random slopes."""
 
