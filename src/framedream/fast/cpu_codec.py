@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from framedream.fast.arithmetic import Arithmetic, Manner, arithmetic_for, convolution_gradient
-from framedream.fast.codec import Expansion
+from framedream.fast.expansion import Expansion
 from framedream.fast.later import LaterDense
 from framedream.fast.layers import Layer
 from framedream.fast.slope_pool import SlopePool

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from framedream.fast import kernels
+from framedream.fast import frame_kernels as kernels
 from framedream.fast.layers import FRAME_CHANNELS, Layer
 from framedream.model.simulator import JUST_VISIBLE
 

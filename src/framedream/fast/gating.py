@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from framedream.fast import kernels
+from framedream.fast import gate_kernels as kernels
 from framedream.model.cell import Gating
 
 BLOCK = 1024

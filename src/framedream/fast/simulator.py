@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from framedream.fast.backend import Backend, kernels
-from framedream.fast.codec import FastDecoder, FastEncoder
+from framedream.fast.decoder import FastDecoder
 from framedream.fast.double import Double
+from framedream.fast.encoder import FastEncoder
 from framedream.fast.graphs import StepGraphs
 from framedream.fast.layers import COLOURS, layers_of
 from framedream.model.simulator import Simulator, State
