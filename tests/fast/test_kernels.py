@@ -21,7 +21,7 @@ from framedream.fast.backend import FIXED, NONE, RANDOM, Rectified  # noqa: E402
 from framedream.fast.error import frame_error, normalise_bytes  # noqa: E402
 from framedream.fast.gating import FusedGating  # noqa: E402
 from framedream.fast.layers import Layer, layers_of  # noqa: E402
-from framedream.fast.on_gpu import Tiled, down, down_tile, gradient_tile, up, up_tile, weight_gradient  # noqa: E402
+from framedream.fast.on_gpu import Tiled, down_tile, gradient_tile, up_tile  # noqa: E402
 from framedream.fast.simulator import FastSimulator  # noqa: E402
 from framedream.fast.slopes import hashed_slopes, rectifier_salt, slope_seed  # noqa: E402
 from framedream.model.activation import HIGHEST, LOWEST, MEAN_SLOPE  # noqa: E402
@@ -34,6 +34,7 @@ DEVICE = "cuda" if GPU else "cpu"
 KIND = torch.float32 if GPU else torch.float64
 CLOSE = 2e-2 if GPU else 1e-9  # a GPU multiplies float32 in tf32
 FRAMES = 3
+KERNELS = Tiled()
 
 LAYERS = {
     "frames, padded at the sides": (Convolution(8, 8, (0, 1)), (18, 20), 3),
@@ -85,7 +86,7 @@ def test_down_is_the_convolution_with_bias_and_rectifier(case: Case) -> None:
         tile = down_tile(layer, FRAMES) | {"SHIFTS": shifts, "BM": 32, "BK": 16}
         for rectified, change in ((NONE, 1.0), (FIXED, MEAN_SLOPE)):
             out = torch.full_like(case.coarse_last, torch.nan)
-            down(layer, case.bordered, layer.pack_down(case.weight), out, bias, Rectified(rectified), tile)
+            KERNELS.down(layer, case.bordered, layer.pack_down(case.weight), out, bias, Rectified(rectified), tile)
             assert_close(out.permute(0, 3, 1, 2), torch.where(expected >= 0, expected, expected * change))
 
 
@@ -97,12 +98,12 @@ def test_up_is_the_transposed_convolution_and_leaves_borders_alone(case: Case) -
         tile = up_tile(layer, FRAMES) | {"SHIFTS": shifts, "BM": 32, "BN": 16, "BK": 16}
         out = torch.zeros_like(case.bordered)
         layer.inside(out).fill_(torch.nan)
-        up(layer, case.coarse_last, layer.pack_up(case.weight), layer.inside(out), None, Rectified(), tile)
+        KERNELS.up(layer, case.coarse_last, layer.pack_up(case.weight), layer.inside(out), None, Rectified(), tile)
         assert_close(layer.inside(out)[..., : case.channels].permute(0, 3, 1, 2), expected)
         layer.inside(out).zero_()
         assert not out.any()
         alone = torch.full((FRAMES, *layer.fine, layer.fine_channels), torch.nan, dtype=KIND, device=DEVICE)
-        up(layer, case.coarse_last, layer.pack_up(case.weight), alone, None, Rectified(), tile)
+        KERNELS.up(layer, case.coarse_last, layer.pack_up(case.weight), alone, None, Rectified(), tile)
         assert_close(alone[..., : case.channels].permute(0, 3, 1, 2), expected)
 
 
@@ -112,13 +113,13 @@ def test_the_gradient_of_a_weight_is_the_convolutions(case: Case) -> None:
     for shifts in shifts_of(layer):
         for programs in (1, 7):  # one split, and several that are added up
             tile = gradient_tile(layer, FRAMES) | {"SHIFTS": shifts, "BT": 64, "PROGRAMS": programs}
-            found = weight_gradient(layer, case.bordered, case.coarse_last, tile)
+            found = KERNELS.weight_gradient(layer, case.bordered, case.coarse_last, tile)
             assert_close(layer.unpack_gradient(found, case.channels), expected.to(found.dtype))
 
 
 def test_sums_of_channels(case: Case) -> None:
     for pictures in (case.bordered, case.coarse_last):
-        assert_close(Tiled().channel_sums(pictures), pictures.sum((0, 1, 2)))
+        assert_close(KERNELS.channel_sums(pictures), pictures.sum((0, 1, 2)))
 
 
 def double(variant: str, rrelu: str, backend: Tiled | Convolved) -> tuple[Simulator, FastSimulator]:
@@ -239,7 +240,7 @@ def test_rectifiers_go_back_where_they_came_from() -> None:
     layer, seed = case.layer, torch.tensor(slope_seed(3), dtype=torch.int32, device=DEVICE)
     rectified = Rectified(RANDOM, seed, rectifier_salt(5), first_frame=11)
     out = torch.empty_like(case.coarse_last)
-    down(layer, case.bordered, layer.pack_down(case.weight), out, None, rectified)
+    KERNELS.down(layer, case.bordered, layer.pack_down(case.weight), out, None, rectified)
     before = functional.conv2d(case.fine, case.weight, None, 2, case.convolution.padding).permute(0, 2, 3, 1)
     shape = (FRAMES, *layer.coarse, layer.coarse_channels)
     own = (slope_seed(3) ^ rectifier_salt(5)) & 0xFFFFFFFF

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
 
 from framedream.cli.bench import BENCHES
-from framedream.cli.bench_output import Measured, Say, measure_and_show
+from framedream.cli.bench_output import Measured, Say, measure_and_show, read_arguments
 from framedream.errors import unknown_name
 
 ALL = tuple(name for name in BENCHES if name != "all")
@@ -33,13 +32,7 @@ def main(arguments: list[str]) -> None:
 
     Where one fails, for want of an emulator or of memory, it says why in its place, and the others go on.
     """
-    told = tyro.cli(
-        AllArguments,
-        args=arguments,
-        prog="framedream bench all",
-        description=inspect.getdoc(main),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(AllArguments, arguments, "all", main.__doc__)
     from framedream.benchmarks.everything import bench_all, show_all
 
     benches = [usual_words(name, told.device) for name in told.only or ALL]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs, read_arguments
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,7 @@ class DataArguments:
 
 def main(arguments: list[str]) -> None:
     """Run the command."""
-    told = tyro.cli(
-        DataArguments,
-        args=arguments,
-        prog="framedream bench data",
-        description=__doc__,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(DataArguments, arguments, "data", __doc__)
     from framedream.benchmarks import data
 
     def measure(say: Say) -> Measured:

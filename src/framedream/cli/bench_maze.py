@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from framedream.cli.bench_output import Measured, Say, measure_and_show
+from framedream.cli.bench_output import Measured, Say, measure_and_show, read_arguments
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,7 @@ class MazeArguments:
 
 def main(arguments: list[str]) -> None:
     """Run the command."""
-    told = tyro.cli(
-        MazeArguments,
-        args=arguments,
-        prog="framedream bench maze",
-        description=__doc__,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(MazeArguments, arguments, "maze", __doc__)
     from framedream.benchmarks import maze
 
     def measure(say: Say) -> Measured:

@@ -1,10 +1,13 @@
-"""What all benchmarks share: a word of what is being done, then JSON or a table, and whether the machine was busy."""
+"""What all benchmarks share: arguments, a word of what is being done, then JSON or a table, and other programs."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import tyro
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,6 +16,18 @@ BUSY_CORES_TO_MENTION = 0.1
 
 Measured = dict[str, Any]
 Say = Callable[[str], None]
+Told = TypeVar("Told")
+
+
+def read_arguments(kind: type[Told], arguments: list[str], name: str, words: str | None) -> Told:
+    """What `framedream bench NAME` is told; `words` is what its --help says."""
+    return tyro.cli(
+        kind,
+        args=arguments,
+        prog=f"framedream bench {name}",
+        description=None if words is None else inspect.cleandoc(words),
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
 
 
 def measure_and_show(measure: Callable[[Say], Measured], show: Callable[[Measured], None], *, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from framedream.cli.bench_fast import prepare, say_failure, say_what_it_ran_on, times, wanted_in_words, way_in_words
-from framedream.cli.bench_output import Measured, Say, measure_and_show
+from framedream.cli.bench_output import Measured, Say, measure_and_show, read_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,13 +40,7 @@ def main(arguments: list[str]) -> None:
     Simulators of Atari frames with random weights. Prediction-dependent ones draw every frame; prediction-independent
     ones jump without drawing any. The frames after ten steps are compared.
     """
-    told = tyro.cli(
-        RolloutArguments,
-        args=arguments,
-        prog="framedream bench rollout",
-        description=inspect.getdoc(main),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(RolloutArguments, arguments, "rollout", main.__doc__)
     from framedream.benchmarks import rollout
     from framedream.model.device import chosen_device
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
 
-from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs, read_arguments
 
 
 @dataclass(frozen=True)
@@ -34,13 +33,7 @@ def main(arguments: list[str]) -> None:
     Steps per second of SimulatedVectorEnv: with frames, every step is decoded and given out as bytes; without, jumps
     of 15 actions, on which prediction-independent simulators decode nothing and the others what they read themselves.
     """
-    told = tyro.cli(
-        SimulatedArguments,
-        args=arguments,
-        prog="framedream bench simulated",
-        description=inspect.getdoc(main),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(SimulatedArguments, arguments, "simulated", main.__doc__)
     from framedream.benchmarks import simulated
 
     def measure(say: Say) -> Measured:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import tyro
 
-from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs
+from framedream.cli.bench_output import Measured, Say, measure_and_show, mention_other_programs, read_arguments
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,7 @@ def main(arguments: list[str]) -> None:
     Plays with random actions from the road camera: frames a second of one process and of two at once, resets, the
     first start; then the other cameras and the finer pictures.
     """
-    told = tyro.cli(
-        TorcsArguments,
-        args=arguments,
-        prog="framedream bench torcs",
-        description=inspect.getdoc(main),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(TorcsArguments, arguments, "torcs", main.__doc__)
     from framedream.benchmarks import torcs
 
     def measure(say: Say) -> Measured:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from framedream.cli.bench_fast import prepare, say_failure, say_what_it_ran_on, times, wanted_in_words, way_in_words
-from framedream.cli.bench_output import Measured, Say, measure_and_show
+from framedream.cli.bench_output import Measured, Say, measure_and_show, read_arguments
 from framedream.experiments.presets import preset
 
 if TYPE_CHECKING:
@@ -45,13 +44,7 @@ def main(arguments: list[str]) -> None:
     T = 4) with synthetic and with recorded data, AdamW with the modern preset's settings, the time a start takes,
     memory, and how much of the machine's own rate of multiplying is used.
     """
-    told = tyro.cli(
-        TrainArguments,
-        args=arguments,
-        prog="framedream bench train",
-        description=inspect.getdoc(main),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    told = read_arguments(TrainArguments, arguments, "train", main.__doc__)
     from framedream.benchmarks import train
     from framedream.model.device import chosen_device
 

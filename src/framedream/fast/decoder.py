@@ -19,8 +19,8 @@ class FastDecoder(Half):
     """𝒟 as `Decoder`, giving bordered frames."""
 
     def __init__(self, source: Decoder, layers: list[Layer], backend: Backend, kind: torch.dtype, seed: Tensor) -> None:
-        random = bool(source.rectifiers) and bool(source.rectifiers[0].random)
-        super().__init__(list(source.convolutions)[::-1], random, layers, backend, kind, seed, first_rectifier=100)
+        parts = list(source.convolutions)[::-1], list(source.rectifiers)
+        super().__init__(*parts, layers, backend, kind, seed, first_rectifier=100)
         inner = layers[1:]
         self.pictures = [self.room(*layer.fine, layer.fine_channels) for layer in inner]
         self.gradients = [self.room(*layer.bordered) for layer in inner]

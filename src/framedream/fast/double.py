@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from framedream.fast.later import LaterDense, add_gradient
 from framedream.fast.later_convolutions import LaterConvolutions
+from framedream.fast.layers import accurate
 from framedream.model.cell import Cell, Gating
 from framedream.model.operations import Convolutions, Dense
 from framedream.model.simulator import JUST_VISIBLE, Simulator, State
@@ -67,7 +68,7 @@ class Double(Simulator):
     @property
     def accurate(self) -> torch.dtype:
         """What sums and c are kept in."""
-        return torch.float64 if self.kind == torch.float64 else torch.float32
+        return accurate(self.kind)
 
     def to_bytes(self, frames: Tensor) -> Tensor:
         return super().to_bytes(self.picture(frames))

@@ -18,8 +18,8 @@ class FastEncoder(Half):
     """𝒞 as `Encoder`, of bordered frames."""
 
     def __init__(self, source: Encoder, layers: list[Layer], backend: Backend, kind: torch.dtype, seed: Tensor) -> None:
-        random = bool(source.rectifiers) and bool(source.rectifiers[0].random)
-        super().__init__(list(source.convolutions), random, layers, backend, kind, seed, first_rectifier=0)
+        parts = list(source.convolutions), list(source.rectifiers)
+        super().__init__(*parts, layers, backend, kind, seed, first_rectifier=0)
         self.planes = source.planes
         inner = layers[1:]
         self.pictures = [self.room(*layer.bordered) for layer in inner]
@@ -28,7 +28,7 @@ class FastEncoder(Half):
         self.last_gradients = self.room(*last.coarse, last.coarse_channels)
         self.frame_gradients = self.room(*layers[0].bordered)
         # The encoding's own rectifier, where there is one, is the ordinary one: it is small, and flattened already.
-        self.last_rectifier = RReLU(random) if len(source.rectifiers) == len(layers) else None
+        self.last_rectifier = RReLU(self.random_slopes) if len(source.rectifiers) == len(layers) else None
         # Asks for a gradient where observed frames do not, so that autograd comes by.
         self._anchor = torch.zeros(0, device=seed.device, requires_grad=True)
 

@@ -17,20 +17,19 @@ PIXELS = 512
 
 
 def normalise_bytes(layer: Layer, frames: Tensor, palette: Tensor | None, background: Tensor, out: Tensor) -> None:
-    """uint8 (…,H,W) indices or (…,H,W,3) colours → `out` (…, H+2p, W+2p, 4), whose borders are zero already."""
-    indexed = frames.shape[-2:] == layer.fine
+    """uint8 indices (…,H,W) into the palette, or colours (…,H,W,3) without one → `out` (…, H+2p, W+2p, 4).
+
+    The borders of `out` are zero already.
+    """
     height, width = layer.fine
-    count = frames.numel() // (1 if indexed else 3)
-    colours = None
-    if indexed:
-        assert palette is not None
-        colours = functional.pad(palette.float() / 255, (0, FRAME_CHANNELS - 3))
+    count = frames.numel() // (3 if palette is None else 1)
+    colours = None if palette is None else functional.pad(palette.float() / 255, (0, FRAME_CHANNELS - 3))
     varied = background.shape[1:] != (1, 1)
     lasting = functional.pad(background.permute(1, 2, 0), (0, FRAME_CHANNELS - 3)).contiguous()
     kernels.normalise_kernel[(-(-count // PIXELS),)](
         frames.contiguous(), colours, lasting, out, count, H=height, W=width, PAD_ROWS=layer.padding[0],
         PAD_COLUMNS=layer.padding[1], out_frame=out.stride(-4), background_pixel=FRAME_CHANNELS if varied else 0,
-        HAS_PALETTE=indexed, BLOCK=PIXELS,
+        HAS_PALETTE=palette is not None, BLOCK=PIXELS,
     )  # fmt: skip
 
 

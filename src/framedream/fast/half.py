@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from framedream.fast.backend import FIXED, RANDOM, Backend, Rectified
 from framedream.fast.later import Notes, add_gradient
-from framedream.fast.layers import Layer
+from framedream.fast.layers import Layer, accurate
 from framedream.fast.pictures import Pictures
 from framedream.fast.slopes import rectifier_salt
 
@@ -27,8 +27,7 @@ class LayerWeights:
         self.notes = Notes()
         self._encodes = isinstance(source, nn.Conv2d)
         channels = layer.coarse_channels if self._encodes else layer.fine_channels
-        accurate = torch.float64 if kind == torch.float64 else torch.float32
-        self.bias = torch.zeros(channels, dtype=accurate, device=source.weight.device)
+        self.bias = torch.zeros(channels, dtype=accurate(kind), device=source.weight.device)
         self.down = backend.pack_down(layer, source.weight.detach(), kind)
         self.up = backend.pack_up(layer, source.weight.detach(), kind)
 
@@ -55,7 +54,7 @@ class Half(nn.Module):
     def __init__(
         self,
         convolutions: list[nn.Module],
-        random_slopes: bool,
+        rectifiers: list[nn.Module],
         layers: list[Layer],
         backend: Backend,
         kind: torch.dtype,
@@ -68,7 +67,8 @@ class Half(nn.Module):
         for layer, part in zip(layers, convolutions, strict=True):
             assert isinstance(part, nn.Conv2d | nn.ConvTranspose2d)
             self.weights.append(LayerWeights(layer, part, backend, kind))
-        slopes = RANDOM if random_slopes else FIXED
+        self.random_slopes = bool(rectifiers) and bool(rectifiers[0].random)
+        slopes = RANDOM if self.random_slopes else FIXED
         self._rectifiers = [
             Rectified(slopes, seed, rectifier_salt(first_rectifier + number)) for number in range(len(layers) - 1)
         ]

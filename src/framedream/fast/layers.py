@@ -85,6 +85,6 @@ def layers_of(codec: CodecSpec, planes: int = 0, *, for_kernels: bool = True) ->
     return layers
 
 
-def bordered_picture(count: int, layer: Layer, like: Tensor) -> Tensor:
-    """Zeros for `count` fine pictures; kernels write within the border only."""
-    return torch.zeros(count, *layer.bordered, dtype=like.dtype, device=like.device)
+def accurate(kind: torch.dtype) -> torch.dtype:
+    """What sums of numbers of a kind are kept in, and c."""
+    return torch.float64 if kind == torch.float64 else torch.float32

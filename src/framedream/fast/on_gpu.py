@@ -10,16 +10,12 @@ from torch import Tensor
 
 from framedream.fast import kernels
 from framedream.fast.backend import Rectified
-from framedream.fast.layers import Layer
+from framedream.fast.layers import Layer, accurate
 from framedream.model.activation import MEAN_SLOPE
 
 SUMMED_AT_ONCE = 4096
 SUMMING_PROGRAMS = 132 * 8
 PROGRAMS_WANTED = 132
-
-
-def _accurate(like: Tensor) -> torch.dtype:
-    return torch.float64 if like.dtype == torch.float64 else torch.float32
 
 
 def _power(number: int) -> int:
@@ -48,77 +44,6 @@ def _coarse_strides(picture: Tensor) -> tuple[int, int, int]:
     frame, row, column, channel = picture.stride()
     assert channel == 1, "channels must lie side by side"
     return frame, row, column
-
-
-def down(
-    layer: Layer,
-    fine: Tensor,
-    packed: Tensor,
-    out: Tensor,
-    bias: Tensor | None,
-    rectified: Rectified,
-    tile: dict[str, int] | None = None,
-) -> None:
-    """`fine` with its border → `out` (N, h, w, coarse channels), which may have any strides."""
-    frames, (h, w), coarse = len(fine), layer.coarse, layer.coarse_channels
-    t = tile or down_tile(layer, frames)
-    shifts, step = t["SHIFTS"], t["BM"] - t["SHIFTS"] + 1
-    places = frames * h * (w + shifts - 1)
-    kernels.down_kernel[(-(-places // step), -(-coarse // t["BN"]))](
-        fine, packed, bias, rectified.saved, out, rectified.seed, frames, rectified.first_frame, rectified.salt,
-        h, w, *_strides(fine), *out.stride(), *_strides(rectified.saved),
-        C=layer.fine_channels, COARSE=coarse, K=layer.kernel, TAPS=triton.next_power_of_2(shifts),
-        **_epilogue(bias, rectified), **_arithmetic(fine), **t,
-    )  # fmt: skip
-
-
-def up(
-    layer: Layer,
-    coarse: Tensor,
-    packed: Tensor,
-    out: Tensor,
-    bias: Tensor | None,
-    rectified: Rectified,
-    tile: dict[str, int] | None = None,
-) -> None:
-    """`coarse` (N, h, w, channels) → `out` (N, H, W, fine channels), a view within a border or without one."""
-    frames, (h, w), (H, W) = len(coarse), layer.coarse, layer.fine
-    rows, columns = layer.padding
-    t = tile or up_tile(layer, frames)
-    strides = _strides(out)
-    # Whether `out` stands in a border that whole cells fit into.
-    row = (W + 2 * columns) * layer.fine_channels
-    bordered = _even(layer) and strides == ((H + 2 * rows) * row, row)
-    if bordered:
-        corner = out.storage_offset() - rows * row - columns * layer.fine_channels
-        out = out.as_strided((1,), (1,), corner)
-    step = t["BM"] - t["SHIFTS"] + 1
-    places = frames * ((H + 2 * rows + 1) // 2) * ((W + 2 * columns + 1) // 2)
-    kernels.up_kernel[(-(-places // step), -(-4 * layer.fine_channels // t["BN"]))](
-        coarse, packed, bias, rectified.saved, out, rectified.seed, frames, rectified.first_frame, rectified.salt,
-        h, w, H, W, rows, columns, *_coarse_strides(coarse), *strides, *_strides(rectified.saved),
-        C=layer.fine_channels, COARSE=layer.coarse_channels, K=layer.kernel, TAPS=triton.next_power_of_2(t["SHIFTS"]),
-        BORDERED=bordered, **_epilogue(bias, rectified), **_arithmetic(coarse), **t,
-    )  # fmt: skip
-
-
-def weight_gradient(layer: Layer, fine: Tensor, coarse: Tensor, tile: dict[str, int] | None = None) -> Tensor:
-    """W' in the form of `Layer.pack_down`, in float32 (float64 of float64)."""
-    frames, (h, w), K = len(fine), layer.coarse, layer.kernel
-    C, channels = layer.fine_channels, layer.coarse_channels
-    t = dict(tile or gradient_tile(layer, frames))
-    shifts = t["SHIFTS"]
-    blocks = -(-frames * h * (w + shifts - 1) // t["BP"])
-    tiles = -(-(K * (K * C if shifts == 1 else 2 * C)) // t["BT"])
-    each = -(-blocks // max(1, t.pop("PROGRAMS") // tiles))
-    splits = -(-blocks // each)
-    out = torch.empty(splits, K, K * C, channels, dtype=_accurate(fine), device=fine.device)
-    kernels.gradient_kernel[(tiles, splits)](
-        fine, coarse, out, frames, h, w, *_strides(fine), *_coarse_strides(coarse),
-        C=C, COARSE=channels, K=K, TAPS=triton.next_power_of_2(shifts), BLOCKS=each, BN=_power(channels),
-        **_arithmetic(fine), **t,
-    )  # fmt: skip
-    return out.sum(0)
 
 
 def _epilogue(bias: Tensor | None, rectified: Rectified) -> dict[str, Any]:
@@ -180,7 +105,7 @@ def _rows(places: int) -> int:
 
 
 class Tiled:
-    """The backend of GPUs."""
+    """The backend of GPUs; a `tile` may be given in the place of the one that suits the layer."""
 
     def pack_down(self, layer: Layer, weight: Tensor, kind: torch.dtype) -> Tensor:
         return layer.pack_down(weight).to(kind)
@@ -189,17 +114,75 @@ class Tiled:
         return layer.pack_up(weight).to(kind)
 
     def down(
-        self, layer: Layer, fine: Tensor, packed: Tensor, out: Tensor, bias: Tensor | None, rectified: Rectified
+        self,
+        layer: Layer,
+        fine: Tensor,
+        packed: Tensor,
+        out: Tensor,
+        bias: Tensor | None,
+        rectified: Rectified,
+        tile: dict[str, int] | None = None,
     ) -> None:
-        down(layer, fine, packed, out, bias, rectified)
+        """`fine` with its border → `out` (N, h, w, coarse channels), which may have any strides."""
+        frames, (h, w), coarse = len(fine), layer.coarse, layer.coarse_channels
+        t = tile or down_tile(layer, frames)
+        shifts, step = t["SHIFTS"], t["BM"] - t["SHIFTS"] + 1
+        places = frames * h * (w + shifts - 1)
+        kernels.down_kernel[(-(-places // step), -(-coarse // t["BN"]))](
+            fine, packed, bias, rectified.saved, out, rectified.seed, frames, rectified.first_frame, rectified.salt,
+            h, w, *_strides(fine), *out.stride(), *_strides(rectified.saved),
+            C=layer.fine_channels, COARSE=coarse, K=layer.kernel, TAPS=triton.next_power_of_2(shifts),
+            **_epilogue(bias, rectified), **_arithmetic(fine), **t,
+        )  # fmt: skip
 
     def up(
-        self, layer: Layer, coarse: Tensor, packed: Tensor, out: Tensor, bias: Tensor | None, rectified: Rectified
+        self,
+        layer: Layer,
+        coarse: Tensor,
+        packed: Tensor,
+        out: Tensor,
+        bias: Tensor | None,
+        rectified: Rectified,
+        tile: dict[str, int] | None = None,
     ) -> None:
-        up(layer, coarse, packed, out, bias, rectified)
+        """`coarse` (N, h, w, channels) → `out` (N, H, W, fine channels), a view within a border or without one."""
+        frames, (h, w), (H, W) = len(coarse), layer.coarse, layer.fine
+        rows, columns = layer.padding
+        t = tile or up_tile(layer, frames)
+        strides = _strides(out)
+        # Whether `out` stands in a border that whole cells fit into.
+        row = (W + 2 * columns) * layer.fine_channels
+        bordered = _even(layer) and strides == ((H + 2 * rows) * row, row)
+        if bordered:
+            corner = out.storage_offset() - rows * row - columns * layer.fine_channels
+            out = out.as_strided((1,), (1,), corner)
+        step = t["BM"] - t["SHIFTS"] + 1
+        places = frames * ((H + 2 * rows + 1) // 2) * ((W + 2 * columns + 1) // 2)
+        kernels.up_kernel[(-(-places // step), -(-4 * layer.fine_channels // t["BN"]))](
+            coarse, packed, bias, rectified.saved, out, rectified.seed, frames, rectified.first_frame, rectified.salt,
+            h, w, H, W, rows, columns, *_coarse_strides(coarse), *strides, *_strides(rectified.saved),
+            C=layer.fine_channels, COARSE=layer.coarse_channels, K=layer.kernel,
+            TAPS=triton.next_power_of_2(t["SHIFTS"]), BORDERED=bordered,
+            **_epilogue(bias, rectified), **_arithmetic(coarse), **t,
+        )  # fmt: skip
 
-    def weight_gradient(self, layer: Layer, fine: Tensor, coarse: Tensor) -> Tensor:
-        return weight_gradient(layer, fine, coarse)
+    def weight_gradient(self, layer: Layer, fine: Tensor, coarse: Tensor, tile: dict[str, int] | None = None) -> Tensor:
+        """W' in the form of `Layer.pack_down`, in float32 (float64 of float64)."""
+        frames, (h, w), K = len(fine), layer.coarse, layer.kernel
+        C, channels = layer.fine_channels, layer.coarse_channels
+        t = dict(tile or gradient_tile(layer, frames))
+        shifts = t["SHIFTS"]
+        blocks = -(-frames * h * (w + shifts - 1) // t["BP"])
+        tiles = -(-(K * (K * C if shifts == 1 else 2 * C)) // t["BT"])
+        each = -(-blocks // max(1, t.pop("PROGRAMS") // tiles))
+        splits = -(-blocks // each)
+        out = torch.empty(splits, K, K * C, channels, dtype=accurate(fine.dtype), device=fine.device)
+        kernels.gradient_kernel[(tiles, splits)](
+            fine, coarse, out, frames, h, w, *_strides(fine), *_coarse_strides(coarse),
+            C=C, COARSE=channels, K=K, TAPS=triton.next_power_of_2(shifts), BLOCKS=each, BN=_power(channels),
+            **_arithmetic(fine), **t,
+        )  # fmt: skip
+        return out.sum(0)
 
     def fresh(self, layer: Layer, count: int, like: Tensor) -> Tensor:
         # Whole cells are written, border and all, wherever cells fit.
@@ -210,7 +193,7 @@ class Tiled:
         pixels = pictures.numel() // channels
         rows = max(1, SUMMED_AT_ONCE // _power(channels))
         programs = min(SUMMING_PROGRAMS, -(-pixels // rows))
-        sums = torch.empty(programs, channels, dtype=_accurate(pictures), device=pictures.device)
+        sums = torch.empty(programs, channels, dtype=accurate(pictures.dtype), device=pictures.device)
         kernels.channel_sum_kernel[(programs,)](
             pictures, sums, pixels, TURNS=-(-pixels // (rows * programs)), C=channels, WIDE=_power(channels), ROWS=rows
         )

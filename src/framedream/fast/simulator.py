@@ -37,25 +37,18 @@ class FastSimulator(Double):
     def normalise(self, frames: Tensor) -> Tensor:
         """uint8 (…,H,W) indices or (…,H,W,3) RGB → bordered frames."""
         frames = frames.to(self.background.device)
-        lead = (
-            frames.shape[:-2]
-            if frames.shape[-1] != COLOURS or frames.shape[-2:] == self._frame.fine
-            else frames.shape[:-3]
-        )
+        palette = self.palette_of(frames)
+        lead = frames.shape[: -3 if palette is None else -2]
         out = torch.zeros(*lead, *self._frame.bordered, dtype=self.kind, device=frames.device)
-        self.normalise_into(frames, out)
-        return out
-
-    def normalise_into(self, frames: Tensor, out: Tensor) -> None:
-        """The same, into memory whose borders are zero already."""
         if frames.is_cuda:
             from framedream.fast.error import normalise_bytes
 
-            normalise_bytes(self._frame, frames, self.palette, self.background, out)
-            return
-        ordinary = super().normalise(frames)
-        inside = self._frame.inside(out.flatten(0, -4))
-        inside[..., :COLOURS] = ordinary.flatten(0, -4).permute(0, 2, 3, 1)
+            normalise_bytes(self._frame, frames, palette, self.background, out)
+        else:
+            ordinary = super().normalise(frames)
+            inside = self._frame.inside(out.flatten(0, -4))
+            inside[..., :COLOURS] = ordinary.flatten(0, -4).permute(0, 2, 3, 1)
+        return out
 
     def picture(self, frames: Tensor) -> Tensor:
         """Bordered frames (N,…) → (N,3,H,W) in float32."""

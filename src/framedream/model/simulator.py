@@ -84,16 +84,23 @@ class Simulator(nn.Module):
 
     def normalise(self, frames: Tensor) -> Tensor:
         """uint8 (…,H,W) indices or (…,H,W,3) RGB → (…,3,H,W), on the simulator's device."""
-        size = (self.spec.codec.height, self.spec.codec.width)
         frames = frames.to(self.background.device)
-        if frames.shape[-2:] == size and self.palette is not None:
-            frames = self.palette[frames.int()]
-        elif frames.shape[-3:] != (*size, 3):
-            raise UserError(
-                f"This simulator reads frames of {size[0]}x{size[1]} "
-                f"{'RGB' if self.palette is None else 'palette indices or RGB'}, not {tuple(frames.shape)}."
-            )
+        palette = self.palette_of(frames)
+        if palette is not None:
+            frames = palette[frames.int()]
         return frames.movedim(-1, -3).to(self.background.dtype) / 255 - self.background
+
+    def palette_of(self, frames: Tensor) -> Tensor | None:
+        """The palette that frames (…,H,W) are indices into; None of colours (…,H,W,3). Other frames are refused."""
+        size = (self.spec.codec.height, self.spec.codec.width)
+        if frames.shape[-2:] == size and self.palette is not None:
+            return self.palette
+        if frames.shape[-3:] == (*size, 3):
+            return None
+        raise UserError(
+            f"This simulator reads frames of {size[0]}x{size[1]} "
+            f"{'RGB' if self.palette is None else 'palette indices or RGB'}, not {tuple(frames.shape)}."
+        )
 
     def knows_palette(self, palette: np.ndarray | None) -> bool:
         """Whether indices into this palette mean what they did in training; RGB frames (None) always do."""

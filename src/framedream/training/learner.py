@@ -57,8 +57,8 @@ class Learner:
         self._clip = RunningNormClip(self.device) if run.clip else None
         self._loss_scale = run.loss_scale
         self._moving_weight = run.moving_weight
-        self._half = run.precision == "bfloat16" and self.device.type == "cuda"
         half = run.precision == "bfloat16"
+        self._half = half and self.device.type == "cuda"
         self._fast = FastUpdates(self, self._loss_scale, self._moving_weight, half) if fast else None
 
     def learn(self, frames: Tensor, actions: Tensor, state: State | None, phase: Phase, learning_rate: float) -> Learnt:
